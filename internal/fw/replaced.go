@@ -13,31 +13,25 @@ import (
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
 )
 
-// replacedKey is in the private state of the plan of a replacement.
-const replacedKey = "replaced"
+// replacement is in the private state of the plan of a replacement.
+const replacement planFlag = "replaced"
 
 // NoteReplaced notes in the plan of a create that it is half of a replacement: then the private state
 // is that of what is replaced, with its generation. Terraform gives the half that destroys the same
 // private state (hashicorp/terraform internal/plans/changes.go, ResourceInstanceChange.Simplify).
 func NoteReplaced(ctx context.Context, creating bool, generation string, to PrivateWriter, diags *diag.Diagnostics) {
-	var is []byte
-	if creating && generation != "" {
-		is = []byte("true")
-	}
-	diags.Append(to.SetKey(ctx, replacedKey, is)...)
+	replacement.set(ctx, creating && generation != "", to, diags)
 }
 
 // Replaced reports whether a destroy is half of a replacement. Its other half may bring the taints
 // that pods need retired tolerations for: these are judged when it has.
 func Replaced(ctx context.Context, from PrivateReader, diags *diag.Diagnostics) bool {
-	is, found := from.GetKey(ctx, replacedKey)
-	diags.Append(found...)
-	return len(is) > 0
+	return replacement.isSet(ctx, from, diags)
 }
 
 // ForgetReplaced ends that.
 func ForgetReplaced(ctx context.Context, to PrivateWriter, diags *diag.Diagnostics) {
-	diags.Append(to.SetKey(ctx, replacedKey, nil)...)
+	replacement.set(ctx, false, to, diags)
 }
 
 // deferred are the taints that replacements of a run have taken away, and whose tolerations the half
