@@ -112,7 +112,7 @@ func (s *sequence) carriedOutOn(t *testing.T, c *acctest.Cluster, tf *acctest.Te
 			t.Errorf("%s is evicted, and no plan has said so of %s:\n%s", pod, workload, said.all)
 		}
 	}
-	return end.asPlanned(t, said)
+	return s.asPlanned(t, end, said)
 }
 
 // calmOn waits until no pod terminates, and none is to be evicted.
