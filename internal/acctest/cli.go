@@ -219,15 +219,30 @@ type PlanWarning struct {
 	Address string `json:"address"`
 }
 
-// PlanWarnings plans and returns the warnings in the order of the output.
+// PlanWarnings plans and returns the warnings in the order of the output. It fails the test where two
+// resources use the same summary.
 func (c *CLI) PlanWarnings() []PlanWarning {
+	c.t.Helper()
+	warnings, addresses := c.Warnings(), map[string]string{}
+	for i, w := range warnings {
+		if first, used := addresses[w.Summary]; used && first != w.Address {
+			c.t.Errorf("%s and %s use the same summary, and a command line hides the second warning: %s", first, w.Address, w.Summary)
+		}
+		addresses[w.Summary] = w.Address
+		warnings[i].Summary = unlabelled(w.Summary)
+	}
+	return warnings
+}
+
+// Warnings plans and returns the warnings as they are. Diagnostics about the command line itself have no
+// address, nor have those about a resource that is no longer in the configuration.
+func (c *CLI) Warnings() []PlanWarning {
 	c.t.Helper()
 	out, err := c.Command("plan", "-json", "-input=false").Output()
 	if err != nil {
 		c.t.Fatalf("plan -json: %v\n%s", err, out)
 	}
 	var warnings []PlanWarning
-	addresses := map[string]string{}
 	lines := bufio.NewScanner(bytes.NewReader(out))
 	lines.Buffer(nil, 1<<20)
 	for lines.Scan() {
@@ -236,14 +251,7 @@ func (c *CLI) PlanWarnings() []PlanWarning {
 			Diagnostic PlanWarning `json:"diagnostic"`
 		}
 		must(c.t, json.Unmarshal(lines.Bytes(), &line))
-		// Diagnostics about the command line itself have no address, nor have those about a
-		// resource that is no longer in the configuration.
 		if line.Type == "diagnostic" && !strings.HasPrefix(line.Diagnostic.Summary, "Provider development overrides") {
-			if first, used := addresses[line.Diagnostic.Summary]; used && first != line.Diagnostic.Address {
-				c.t.Errorf("%s and %s use the same summary, and a command line hides the second warning: %s", first, line.Diagnostic.Address, line.Diagnostic.Summary)
-			}
-			addresses[line.Diagnostic.Summary] = line.Diagnostic.Address
-			line.Diagnostic.Summary = unlabelled(line.Diagnostic.Summary)
 			warnings = append(warnings, line.Diagnostic)
 		}
 	}
