@@ -77,6 +77,9 @@ func (of daemons) apply(api *fakeapi.Server, decide func() (create []string, rem
 		api.Delete(p)
 	}
 	for _, node := range create {
+		if forbidden(api, of.set.Namespace) {
+			break
+		}
 		// Names are never used twice.
 		p := podOf(of.set, "DaemonSet", fmt.Sprintf("%s-%s-%05d", of.set.Name, node, api.Created(pods)), of.template, of.hash)
 		p.Spec.NodeName = node

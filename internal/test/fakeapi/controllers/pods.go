@@ -47,7 +47,7 @@ func schedule(api *fakeapi.Server) {
 	load, used := map[string]int{}, map[string]int64{}
 	for _, p := range pods {
 		load[p.Spec.NodeName]++
-		if p.Status.Phase != corev1.PodSucceeded && p.Status.Phase != corev1.PodFailed {
+		if !completed(p) {
 			used[p.Spec.NodeName] += cpu(&p.Spec)
 		}
 	}
@@ -101,13 +101,24 @@ func quotas(api *fakeapi.Server) {
 	}
 }
 
-// forbidden reports whether a ResourceQuota allows no pods in a namespace: the only one that
-// is played.
+// forbidden reports whether a ResourceQuota allows no more pods in a namespace: the only resource
+// that is played. Completed pods do not count (k8s.io/kubernetes v1.37.2
+// pkg/quota/v1/evaluator/core/pods.go, podUsageHelper).
 func forbidden(api *fakeapi.Server, namespace string) bool {
 	return slices.ContainsFunc(fakeapi.View[*corev1.ResourceQuota](api), func(q *corev1.ResourceQuota) bool {
 		most, limited := q.Status.Hard[corev1.ResourcePods]
-		return q.Namespace == namespace && limited && most.IsZero()
+		return q.Namespace == namespace && limited && counted(api, namespace) >= most.Value()
 	})
+}
+
+// counted is how many pods of a namespace count for its quotas.
+func counted(api *fakeapi.Server, namespace string) (n int64) {
+	for _, p := range fakeapi.View[*corev1.Pod](api) {
+		if p.Namespace == namespace && !completed(p) {
+			n++
+		}
+	}
+	return n
 }
 
 // evict deletes the pods that do not tolerate a NoExecute taint of their node, and says so

@@ -136,6 +136,7 @@ func TestUpstream_daemonSetsOfTheFake(t *testing.T) {
 		})
 	}
 	boundsRows(t, rows)
+	podRows(t, rows, both)
 }
 
 func severalPods(s *daemonScene) {

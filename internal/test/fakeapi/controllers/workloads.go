@@ -237,7 +237,9 @@ func statefulSet(api *fakeapi.Server, s *appsv1.StatefulSet) {
 		p := byName[name]
 		switch {
 		case p == nil:
-			api.Put(podOf(s, "StatefulSet", name, &s.Spec.Template, current))
+			if !forbidden(api, s.Namespace) {
+				api.Put(podOf(s, "StatefulSet", name, &s.Spec.Template, current))
+			}
 			complete = false
 		case p.DeletionTimestamp != nil || !ready(p):
 			complete = false
