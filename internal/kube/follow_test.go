@@ -156,31 +156,6 @@ func newWatching(t *testing.T, open func(nth int) (watch.Interface, error)) *wat
 	return w
 }
 
-// TestFollow_listsAgainWhereAWatchShowsAnotherKind: a proxy that mixes up answers ends no process.
-func TestFollow_listsAgainWhereAWatchShowsAnotherKind(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		w := newWatching(t, func(nth int) (watch.Interface, error) {
-			f := watch.NewFakeWithChanSize(1, false)
-			if nth == 1 {
-				f.Add(&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "n2", ResourceVersion: "11"}})
-			}
-			return f, nil
-		})
-		ctx, cancel := context.WithCancel(t.Context())
-		w.follow(ctx)
-		synctest.Wait()
-		if lists, watches := w.lists.Load(), w.watches.Load(); lists != 2 || watches != 2 {
-			t.Errorf("%d lists and %d watches", lists, watches)
-		}
-		if _, known := w.get("n1"); !known || size(w.collection) != 1 {
-			t.Error("the nodes are not those of the list")
-		}
-		cancel()
-		synctest.Wait()
-	})
-}
-
 func TestFollow_listsAgainWhenTheHistoryIsGone(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

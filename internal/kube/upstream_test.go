@@ -6,7 +6,10 @@ package kube
 import (
 	"errors"
 	"fmt"
+	"io"
+	"net/http"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -103,6 +106,44 @@ func TestUpstream_evictionRequests(t *testing.T) {
 				t.Errorf("it ends with %v, an error: %t", err, tt.fails)
 			}
 			if _, there := fakeapi.Get[*corev1.Pod](api.Server, "app", "foo"); there == tt.gone {
+				t.Errorf("the pod is there: %t", there)
+			}
+		})
+	}
+}
+
+// answers is an http.RoundTripper.
+type answers func(*http.Request) (*http.Response, error)
+
+func (a answers) RoundTrip(req *http.Request) (*http.Response, error) { return a(req) }
+
+// TestUpstream_evictionSupport has the fact of TestCheckEvictionSupport in k8s.io/kubectl v0.37.2
+// pkg/drain/drain_test.go: whether an API server serves evictions, which shows in its answer. Servers that
+// serve them in policy/v1beta1 alone are older than 1.22.
+func TestUpstream_evictionSupport(t *testing.T) {
+	t.Parallel()
+	rows := upstream.Cases(t)
+	for name, served := range map[string]bool{"evictions are served": true, "evictions are not served": false} {
+		rows.Run(t, name, func(t *testing.T) {
+			t.Parallel()
+			api := serve(fakeapi.New())
+			api.Add(&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "app", Name: "foo", UID: "u1"}})
+			transport := answers(func(req *http.Request) (*http.Response, error) {
+				if served || !strings.HasSuffix(req.URL.Path, "/eviction") {
+					return api.client.RoundTrip(req)
+				}
+				body := io.NopCloser(strings.NewReader("404 page not found\n"))
+				return &http.Response{StatusCode: http.StatusNotFound, Header: http.Header{"Content-Type": {"text/plain; charset=utf-8"}}, Body: body, Request: req}, nil
+			})
+			cluster, err := New(Config{Host: fakeapi.Host, Transport: transport})
+			if err != nil {
+				t.Fatal(err)
+			}
+			err = cluster.Evict(t.Context(), &snapshot.Pod{Namespace: "app", Name: "foo", UID: "u1"}, new(int64(0)))
+			if errors.Is(err, ErrNoEvictions) == served || served && err != nil {
+				t.Errorf("it ends with %v", err)
+			}
+			if _, there := fakeapi.Get[*corev1.Pod](api.Server, "app", "foo"); there == served {
 				t.Errorf("the pod is there: %t", there)
 			}
 		})

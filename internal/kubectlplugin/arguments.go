@@ -167,9 +167,21 @@ func (n *nodes) choose(what string, names []string) (labels.Selector, error) {
 	return selector, err
 }
 
+// nodeTypes are what can stand before the name of a node, as "kubectl get nodes -o name" prints it
+// (k8s.io/kubectl v0.37.2 pkg/cmd/drain/drain.go, Complete).
+var nodeTypes = []string{"node/", "nodes/", "no/"}
+
 // target returns the nodes as the planner takes them. Errors: those of choose.
 func (n *nodes) target(names []string) (planner.Target, error) {
 	selector, err := n.choose("node", names)
+	for i, name := range names {
+		for _, prefix := range nodeTypes {
+			names[i] = strings.TrimPrefix(names[i], prefix)
+		}
+		if names[i] == "" {
+			return planner.Target{}, fmt.Errorf("%q has no name of a node", name)
+		}
+	}
 	switch {
 	case err != nil:
 		return planner.Target{}, err

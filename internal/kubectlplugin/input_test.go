@@ -46,6 +46,7 @@ func TestRun_badInputIsUsageAndExitCode1(t *testing.T) {
 			"preview nodes a k:NoExecute --only=shop/web":                            `invalid entry "shop/web" of --only: it names no kind`,
 			"preview nodes a k:NoExecute --frob":                                     "unknown flag: --frob",
 			"preview drain":                                                          "a name of a node or --selector must be specified",
+			"preview drain node/":                                                    `"node/" has no name of a node`,
 			"preview drain a -l x":                                                   "cannot specify both a node name and a --selector option",
 			"preview drain a -o name":                                                "unable to match a printer",
 			"preview machineset a k:NoExecute":                                       "--strategy must be specified, one of: template_only, in_place, rolling, surge, scale_to_zero",

@@ -4,9 +4,11 @@
 package kubectlplugin_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/acctest"
@@ -39,6 +41,38 @@ func TestUpstream_kubectlDrainDryRun(t *testing.T) {
 			}
 			if got.code != 0 || c.Get(t, "node").Spec.Unschedulable {
 				t.Errorf("it ends with %d: %s", got.code, got.err)
+			}
+		})
+	})
+}
+
+// TestUpstream_kubectlNodeNames has the fact of TestCordon there about node/NAME, which kubectl drain and
+// kubectl taint take as well.
+func TestUpstream_kubectlNodeNames(t *testing.T) {
+	t.Parallel()
+	rows := upstream.Cases(t)
+	rows.Run(t, "node/NAME", func(t *testing.T) {
+		t.Parallel()
+		acctest.OnFake(t, func(t *testing.T, c *acctest.Cluster) {
+			c.Node(t, acctest.Node{Name: "worker"})
+			shop := c.Namespace(t)
+			c.Pod(t, shop, "web", "worker", func(p *corev1.Pod) {
+				p.OwnerReferences = []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "ReplicaSet", Name: "web", UID: "web", Controller: new(true)}}
+			})
+			r := newReader(t, c)
+			for _, args := range [][]string{
+				{"preview", "drain", "NODE"}, {"preview", "nodes", "NODE", "team=a:NoExecute"}, {"untolerated", "web", "NODE", "-n", shop},
+			} {
+				at := slices.Index(args, "NODE")
+				want := r.run(t, slices.Replace(slices.Clone(args), at, at+1, "worker")...)
+				if want.code != 0 {
+					t.Fatal(want.err)
+				}
+				for _, prefix := range []string{"node/", "nodes/", "no/"} {
+					if got := r.run(t, slices.Replace(slices.Clone(args), at, at+1, prefix+"worker")...); got != want {
+						t.Errorf("%s %s: %+v, want %+v", args, prefix, got, want)
+					}
+				}
 			}
 		})
 	})

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 
+	corev1 "k8s.io/api/core/v1"
+
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
 )
 
@@ -35,10 +37,14 @@ func Holds(o Observed, s *snapshot.Snapshot, budgets snapshot.Budgets) []string 
 }
 
 // drained are the pods that a drain of a node waits for: all but those of
-// DaemonSets and the images of static pods (k8s.io/kubectl pkg/drain/filters.go).
+// DaemonSets and the images of static pods (k8s.io/kubectl pkg/drain/filters.go), and on a node that cannot be
+// reached those that terminate: no kubelet confirms that they are gone
+// (openshift/machine-api-operator pkg/controller/machine/drain_controller.go, SkipWaitForDeleteTimeoutSeconds).
 func drained(s *snapshot.Snapshot, node string) []*snapshot.Pod {
+	n := s.Nodes[node]
+	unreachable := n != nil && slices.ContainsFunc(n.Taints, func(t corev1.Taint) bool { return t.Key == corev1.TaintNodeUnreachable })
 	pods := slices.DeleteFunc(slices.Clone(s.Pods[node]), func(p *snapshot.Pod) bool {
-		return p.Mirror || p.Controller != nil && p.Controller.DaemonSet() && !p.Completed
+		return p.Mirror || p.Terminating && unreachable || p.Controller != nil && p.Controller.DaemonSet() && !p.Completed
 	})
 	slices.SortFunc(pods, (*snapshot.Pod).Compare)
 	return pods

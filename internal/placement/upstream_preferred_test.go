@@ -30,6 +30,22 @@ func TestUpstream_preferredNodes(t *testing.T) {
 	one, three := terms{prefer(2, byLabels(foo))}, terms{prefer(2, byLabels(foo)), prefer(4, byLabels(key)), prefer(5, byLabels(foo, key, az))}
 	bar, value, all := labels{"foo": "bar"}, labels{"key": "value"}, labels{"foo": "bar", "key": "value", "az": "az1"}
 	invalid := byLabels(want("invalid key", in, "label_value"))
+	rows.Run(t, "no terms", func(t *testing.T) {
+		t.Parallel()
+		w := newWorld()
+		for name, has := range map[string]labels{"n0": bar, "n1": value, "n2": {"az": "az1"}} {
+			n := node(name)
+			n.Labels, n.Allocatable = has, new(snapshot.ResourcesOf(amounts("cpu=4 memory=10000")))
+			w.Nodes[name] = n
+		}
+		s, class := w.prepared(fromAPI(&corev1.Pod{Spec: corev1.PodSpec{Containers: containers("cpu=1 memory=2000")}}))
+		free, balanced := s.scores(class, 0)
+		for i := range s.places {
+			if f, b := s.scores(class, int32(i)); f != free || b != balanced {
+				t.Errorf("node %d has %d and %d, and the first %d and %d", i, f, b, free, balanced)
+			}
+		}
+	})
 	for _, tt := range []struct {
 		name  string
 		terms terms
@@ -37,7 +53,6 @@ func TestUpstream_preferredNodes(t *testing.T) {
 		nodes []labels
 		want  []int32
 	}{
-		{name: "no terms", nodes: []labels{bar, value, {"az": "az1"}}, want: []int32{0, 0, 0}},
 		{name: "a term that is invalid", terms: terms{prefer(2, invalid)}, nodes: []labels{bar}, want: []int32{0}},
 		{name: "a term that selects no node", terms: one, nodes: []labels{{"abc": "az11", "def": "az22"}, value, {"az": "az1"}}, want: []int32{0, 0, 0}},
 		{name: "a term that selects one node", terms: one, nodes: []labels{bar, value, {"az": "az1"}}, want: []int32{2, 0, 0}},
