@@ -47,7 +47,7 @@ func (r *dedicatedNodes) ModifyPlan(ctx context.Context, req resource.ModifyPlan
 			r.Data.Unreadable("the nodes and workloads of \""+state.ID.ValueString()+"\"", err, &resp.Diagnostics)
 			return
 		}
-		fw.RefuseImportedTwice(r.Data, own, state.ID.ValueString(), req.Plan.Raw.IsNull(), &resp.Diagnostics)
+		own.RefuseImportedTwice(r.Data, state.ID.ValueString(), req.Plan.Raw.IsNull(), &resp.Diagnostics)
 	}
 	if resp.Diagnostics.HasError() {
 		return

@@ -95,7 +95,7 @@ func TestEvictionsModel_budget(t *testing.T) {
 		change(&m)
 		return &m
 	}
-	defaults := Budget{Limits: eviction.Limits{MaxPods: of(7), Namespaces: []string{"prod"}, Selector: parsed(t, "tier=gold")}}
+	defaults := Budget{Limits: eviction.Limits{MaxPods: new(int64(7)), Namespaces: []string{"prod"}, Selector: labels.SelectorFromSet(labels.Set{"tier": "gold"})}}
 	tests := []struct {
 		name  string
 		model *EvictionsModel

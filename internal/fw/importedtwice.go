@@ -20,30 +20,31 @@ type importedTwice struct {
 	kept, imported map[string]bool
 }
 
-// RefuseImportedTwice notes what a resource that exists has imported, and its own generation where
-// it is not destroyed. It is an error where one resource has imported entries of another one, which
-// it would change, or remove.
-func RefuseImportedTwice[ID comparable](d *Data, own Ownership[ID], id string, destroyed bool, diags *diag.Diagnostics) {
-	t := &d.importedTwice
+// note notes what a resource that exists has imported, and its own generation where it is not destroyed. It
+// reports whether one resource has imported entries of another one.
+func (t *importedTwice) note(own string, destroyed bool, imported []string) (both bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.kept == nil {
 		t.kept, t.imported = map[string]bool{}, map[string]bool{}
 	}
-	both := false
-	if own.Generation != "" && !destroyed {
-		t.kept[own.Generation] = true
-		both = t.imported[own.Generation]
+	if own != "" && !destroyed {
+		t.kept[own] = true
+		both = t.imported[own]
 	}
-	for _, generations := range own.Imported {
-		for _, generation := range generations {
-			if generation != "" && generation != own.Generation {
-				t.imported[generation] = true
-				both = both || t.kept[generation]
-			}
+	for _, generation := range imported {
+		if generation != "" && generation != own {
+			t.imported[generation] = true
+			both = both || t.kept[generation]
 		}
 	}
-	if both {
+	return both
+}
+
+// RefuseImportedTwice returns an error where one resource has imported entries of another one, which
+// it would change, or remove. The generation is its own, and those of imported entries are the others.
+func (d *Data) RefuseImportedTwice(id, generation string, destroyed bool, imported []string, diags *diag.Diagnostics) {
+	if d.importedTwice.note(generation, destroyed, imported) {
 		diags.AddError("Unable to manage the entries of \""+id+"\" twice: one resource has imported them from another one",
 			"Two resources of this configuration manage the same entries. One has written them, and the other has imported them: it would change or remove them. "+
 				"Remove the imported resource from the state (terraform state rm ADDRESS) and its import block from the configuration. Terraform then creates it beside the other one, with entries of its own.")

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
+	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/machineset"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/planner"
@@ -45,7 +46,7 @@ func TestInspectTaints_saysHowToListTheTaintsThatThereAre(t *testing.T) {
 	for want, target := range map[string]planner.Target{
 		"kubectl describe node a":                                   {Name: "a"},
 		"kubectl describe node a b":                                 {Names: []string{"a", "b"}},
-		"kubectl describe nodes -l 'pool=gpu'":                      {Selector: parsed(t, "pool=gpu")},
+		"kubectl describe nodes -l 'pool=gpu'":                      {Selector: labels.SelectorFromSet(labels.Set{"pool": "gpu"})},
 		"kubectl get machinesets.machine.openshift.io -n m -o yaml": {MachineSets: &machineset.Target{Namespace: "m", Name: "a"}},
 	} {
 		var diags diag.Diagnostics

@@ -212,6 +212,12 @@ func (o Ownership[ID]) Save(ctx context.Context, to PrivateWriter, diags *diag.D
 	diags.Append(to.SetKey(ctx, ownershipKey, raw)...)
 }
 
+// RefuseImportedTwice adds an error where the resource has imported entries of another one, or another one
+// has imported its own (see Data.RefuseImportedTwice).
+func (o Ownership[ID]) RefuseImportedTwice(d *Data, id string, destroyed bool, diags *diag.Diagnostics) {
+	d.RefuseImportedTwice(id, o.Generation, destroyed, slices.Concat(slices.Collect(maps.Values(o.Imported))...), diags)
+}
+
 // Connect goes on from what was found out of a resource's ownership, which may be an
 // error, to the cluster that it is on. It returns false, and reports why, where that is
 // another one, or cannot be reached.

@@ -40,7 +40,7 @@ func (r *machineSetTaints) ModifyPlan(ctx context.Context, req resource.ModifyPl
 			r.Data.Unreadable("the MachineSets of \""+state.ID.ValueString()+"\"", err, &resp.Diagnostics)
 			return
 		}
-		fw.RefuseImportedTwice(r.Data, own, state.ID.ValueString(), req.Plan.Raw.IsNull(), &resp.Diagnostics)
+		own.RefuseImportedTwice(r.Data, state.ID.ValueString(), req.Plan.Raw.IsNull(), &resp.Diagnostics)
 	}
 	before, _ := state.desired(ctx, own, &resp.Diagnostics)
 	if req.Plan.Raw.IsNull() {

@@ -36,7 +36,7 @@ func (r *namespaceTolerations) ModifyPlan(ctx context.Context, req resource.Modi
 	creating := req.State.Raw.IsNull()
 	if !creating {
 		resp.Diagnostics.Append(req.State.Get(ctx, &state)...)
-		fw.RefuseImportedTwice(r.Data, holder, state.ID.ValueString(), req.Plan.Raw.IsNull(), &resp.Diagnostics)
+		holder.RefuseImportedTwice(r.Data, state.ID.ValueString(), req.Plan.Raw.IsNull(), &resp.Diagnostics)
 		if r.Data.NoteDestroy(ctx, req.Plan, "namespace_tolerations", state.freshID, &resp.Diagnostics); req.Plan.Raw.IsNull() {
 			return
 		}

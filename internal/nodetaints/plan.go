@@ -41,7 +41,7 @@ func (r *nodeTaints) ModifyPlan(ctx context.Context, req resource.ModifyPlanRequ
 			r.Data.Unreadable("the nodes of \""+state.ID.ValueString()+"\"", err, &resp.Diagnostics)
 			return
 		}
-		fw.RefuseImportedTwice(r.Data, own, state.ID.ValueString(), req.Plan.Raw.IsNull(), &resp.Diagnostics)
+		own.RefuseImportedTwice(r.Data, state.ID.ValueString(), req.Plan.Raw.IsNull(), &resp.Diagnostics)
 	}
 	if req.Plan.Raw.IsNull() {
 		r.planDestroy(ctx, state, own, resp)

@@ -42,7 +42,7 @@ func (r *workloadTolerations) ModifyPlan(ctx context.Context, req resource.Modif
 			r.Data.Unreadable("the tolerations of \""+state.ID.ValueString()+"\"", err, &resp.Diagnostics)
 			return
 		}
-		fw.RefuseImportedTwice(r.Data, own, state.ID.ValueString(), req.Plan.Raw.IsNull(), &resp.Diagnostics)
+		own.RefuseImportedTwice(r.Data, state.ID.ValueString(), req.Plan.Raw.IsNull(), &resp.Diagnostics)
 	}
 	if req.Plan.Raw.IsNull() {
 		if desired, known := state.desired(ctx, own, &resp.Diagnostics); known {
