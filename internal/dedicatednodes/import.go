@@ -149,7 +149,7 @@ func onlyGeneration(found fw.FoundTaints, diags *diag.Diagnostics) string {
 
 // noteLabels adds the marks of labels that the import has seen.
 func noteLabels(own ownership, owner string, target planner.Target, nodes []*snapshot.Node, held record.Held) {
-	matches := fw.Importable(target)
+	matches := target.Among
 	for _, n := range nodes {
 		for _, mark := range n.LabelRecord {
 			if matches(n) && mark.Owner == owner && mark.Generation == own.Generation && label.Ownable(mark.Key) {
@@ -162,7 +162,7 @@ func noteLabels(own ownership, owner string, target planner.Target, nodes []*sna
 // takeMarked puts into the state the labels and workloads that carry marks of the
 // state's id, and returns those of the workloads.
 func (r *dedicatedNodes) takeMarked(ctx context.Context, state *model, own ownership, target planner.Target, nodes []*snapshot.Node, diags *diag.Diagnostics) record.Held {
-	labels, matches := map[string]string{}, fw.Importable(target)
+	labels, matches := map[string]string{}, target.Among
 	for _, n := range nodes {
 		for _, mark := range n.LabelRecord {
 			value, there := n.Labels[mark.Key]

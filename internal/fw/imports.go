@@ -198,15 +198,6 @@ func ImportedSeal(seal record.Seal, target planner.Target, n *snapshot.Node) rec
 	return seal.OnNode(n.Name, string(n.UID))
 }
 
-// Importable reports which nodes an import is about. Of MachineSets, the caller gives what
-// stands for them.
-func Importable(target planner.Target) func(*snapshot.Node) bool {
-	if target.MachineSets == nil {
-		return target.Matches
-	}
-	return func(*snapshot.Node) bool { return true }
-}
-
 // TaintOwner returns the one owner of marks, "" where there are several, or it is no id of a resource that
 // owns taints: others may have written it.
 func TaintOwner(owners map[string]bool) string {
@@ -223,7 +214,7 @@ func TaintOwner(owners map[string]bool) string {
 func InspectTaints(nodes []*snapshot.Node, target planner.Target, ids []taint.ID, diags *diag.Diagnostics) (FoundTaints, bool) {
 	f := FoundTaints{Generations: map[taint.ID][]string{}}
 	slices.SortFunc(nodes, func(a, b *snapshot.Node) int { return strings.Compare(a.Name, b.Name) })
-	owners, matches := map[string]bool{}, Importable(target)
+	owners, matches := map[string]bool{}, target.Among
 	for _, id := range ids {
 		if why, reserved := taint.Reserved(id, ""); reserved {
 			diags.AddError("Unable to import the reserved taint \""+id.String()+"\"", "A controller owns this taint: "+why+". Leave it out of the import.")

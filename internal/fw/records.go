@@ -74,7 +74,7 @@ func Readable(thing, apiVersion string, diags *diag.Diagnostics, errs ...error) 
 
 // ReadableNodes reports the same of the nodes that an import is about.
 func ReadableNodes(nodes []*snapshot.Node, target planner.Target, diags *diag.Diagnostics) bool {
-	ok, matches := true, Importable(target)
+	ok, matches := true, target.Among
 	for _, n := range nodes {
 		ok = (!matches(n) || Readable(`node "`+n.Name+`"`, "", diags, n.RecordErr, n.LabelRecordErr)) && ok
 	}

@@ -38,6 +38,10 @@ func (t Target) Matches(n *snapshot.Node) bool {
 	return slices.Contains(t.Named(), n.Name)
 }
 
+// Among reports whether a node is meant among those that the caller has found: of MachineSets, these
+// are theirs.
+func (t Target) Among(n *snapshot.Node) bool { return t.MachineSets != nil || t.Matches(n) }
+
 // Named returns the names of the nodes that are meant by name.
 func (t Target) Named() []string {
 	if t.Selector == nil && t.Names == nil && t.MachineSets == nil {
