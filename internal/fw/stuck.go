@@ -68,7 +68,10 @@ func unfinished(stuck *rollout.StuckError) string {
 	if stop := stuck.Workload.Rolling.Stands; stop.Why != "" {
 		b.WriteString("\n\nThe rollout is stuck: " + stop.Why + ". To continue it, " + stop.WayOut + ".")
 	}
-	if len(stuck.Lacking)+len(stuck.Pending)+stuck.Missing == 0 && !stuck.Relapses && !stuck.Lost {
+	if stuck.Older {
+		b.WriteString("\n  an older ReplicaSet, whose template lacks the tolerations, can still create pods")
+	}
+	if len(stuck.Lacking)+len(stuck.Pending)+stuck.Missing == 0 && !stuck.Relapses && !stuck.Older && !stuck.Lost {
 		b.WriteString("\n  its controller has not reported yet that it has seen the change")
 	}
 	return strings.TrimRight(b.String(), "\n")

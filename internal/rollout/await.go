@@ -89,6 +89,9 @@ type wait struct {
 	waited bool
 	// short are the pods of a workload that has fewer than it should have, as it was read last.
 	short string
+	// older is set where ReplicaSets of an older template can still create pods, counted where
+	// missing pods are waited for although the newest template creates them.
+	older, counted bool
 }
 
 // end returns when there is nothing to wait for any more. Pods are seen by the
@@ -124,8 +127,7 @@ func (a *wait) end(ctx context.Context) error {
 			tflog.Info(ctx, "waiting for running pods to follow the template", map[string]any{"workload": s.workload.Title(), "followed": now})
 			told = now
 		}
-		last, fresh, a.waited = s.stuck(), false, true
-		last.Shed, last.Lost = a.shed, a.behind != nil && !s.written
+		last, fresh, a.waited = a.stuck(s), false, true
 		a.cluster.NextPods(ctx, time.Until(due))
 	}
 }
@@ -174,8 +176,11 @@ func (s seen) missing() int {
 	if s.workload.MissingFollow {
 		return 0
 	}
-	return max(0, int(s.workload.Wants)-len(s.all))
+	return s.absent()
 }
+
+// absent is how many pods are not there that should be.
+func (s seen) absent() int { return max(0, int(s.workload.Wants)-len(s.all)) }
 
 // pods tells apart what the pods of the workload can show. In a busy cluster those
 // of others change all the time.
@@ -209,12 +214,13 @@ func (a *wait) done(ctx context.Context, s seen) (bool, error) {
 	case len(s.lacking) > 0 && w.Rolling.Hold != "":
 		return false, &HoldError{Workload: w, Pods: s.lacking, Written: s.written}
 	case s.complete() && w.Observed && !w.Relapses && (s.written || a.behind == nil || w.Rolling.Hold != ""):
-		if a.mayShowMore(s) {
-			return false, nil
-		}
 		// Pods that the watch has not shown yet may be of a template that has lost it.
-		if late, err := a.late(ctx); !late || err != nil {
-			return err == nil, err
+		late, err := a.late(ctx, s)
+		if err != nil {
+			return false, err
+		}
+		if !late {
+			return !a.mayShowMore(s), nil
 		}
 	}
 	return false, a.unwritten(s)
@@ -241,7 +247,7 @@ func (a *wait) unwritten(s seen) error {
 // looked at twice.
 func (a *wait) mayShowMore(s seen) bool {
 	now := s.pods()
-	if !s.workload.MissingFollow || int64(len(s.all)) >= s.workload.Wants || now == a.short {
+	if !s.workload.MissingFollow || s.absent() == 0 || now == a.short {
 		return false
 	}
 	a.short = now
@@ -260,8 +266,10 @@ func (e *StuckError) instead(ctx context.Context, err error) error {
 
 // late reports that pods may yet be made of a template that is behind: a ReplicaSet
 // that a Deployment is leaving may not have heard of it. Once none is, none is
-// added while the Deployment asks for the same.
-func (a *wait) late(ctx context.Context) (bool, error) {
+// added while the Deployment asks for the same. Where ReplicaSets cannot be listed, or an operator
+// has not written a template yet, only as many pods as desired show that none is.
+func (a *wait) late(ctx context.Context, s seen) (bool, error) {
+	a.older, a.counted = false, false
 	w, before := a.workload, a.followed
 	same := before != nil && before.UID == w.UID && before.Generation == w.Generation && len(w.Operands) == 0
 	if a.behind == nil || same {
@@ -269,12 +277,22 @@ func (a *wait) late(ctx context.Context) (bool, error) {
 	}
 	for _, one := range append([]*workload.Workload{w}, w.Operands...) {
 		templates, err := a.cluster.Templates(ctx, one)
-		if err != nil && !errors.Is(err, kube.ErrForbidden) {
+		if errors.Is(err, kube.ErrForbidden) {
+			a.counted = a.counted || s.absent() > 0
+			continue
+		}
+		if err != nil {
 			return false, err
 		}
-		if slices.ContainsFunc(templates, a.behind) {
-			return true, nil
-		}
+		a.older = a.older || slices.ContainsFunc(templates, a.behind)
+	}
+	for _, o := range w.Operands {
+		// Its operator may not have written its template yet.
+		behind := a.behind(corev1.PodSpec{Tolerations: o.Tolerations, NodeSelector: o.NodeSelector})
+		a.counted = a.counted || o.Wants > 0 && s.absent() > 0 && behind
+	}
+	if a.older || a.counted {
+		return true, nil
 	}
 	a.followed = w
 	return false, nil
@@ -288,6 +306,16 @@ func (d Tolerations) held(tolerations []corev1.Toleration, nodeSelector map[stri
 		}
 	}
 	return planner.Holds(tolerations, d.Claim.Tolerations)
+}
+
+// stuck reports what the wait ends with if it ends here.
+func (a *wait) stuck(s seen) *StuckError {
+	e := s.stuck()
+	e.Shed, e.Lost, e.Older = a.shed, a.behind != nil && !s.written, a.older
+	if a.older || a.counted {
+		e.Missing = s.absent()
+	}
+	return e
 }
 
 // stuck reports what a wait that ends here ends with.

@@ -20,6 +20,7 @@ func TestStuckError_saysWhatWasSeenLast(t *testing.T) {
 		"recreated and on no node yet: web-3":                                                   {Pending: []string{"web-3"}},
 		"not ready, so that its controller replaces no other pod: web-0":                        {Blocking: []string{"web-0"}},
 		"2 of 3 pods are not created yet; a lost pod would be recreated from an older template": {Missing: 2, Relapses: true},
+		"1 of 3 pods are not created yet; an older ReplicaSet can still create pods":            {Missing: 1, Older: true},
 		"still without the tolerations: web-1; its template does not have the tolerations":      {Lacking: []string{"web-1"}, Lost: true},
 	} {
 		stuck.Workload, stuck.Err = web, errors.New("too late")

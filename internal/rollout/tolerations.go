@@ -79,6 +79,8 @@ type StuckError struct {
 	// Relapses is set where all pods are as desired, and one that is lost would
 	// be recreated from an older template.
 	Relapses bool
+	// Older is set where ReplicaSets of an older template can still create pods.
+	Older bool
 	// Lost is set where the template does not have what is waited for.
 	Lost bool
 	// MarkedBy is the id of the linked resource whose marks name tolerations that the template does
@@ -111,6 +113,9 @@ func (e *StuckError) Error() string {
 	}
 	if e.Relapses {
 		parts = append(parts, "a lost pod would be recreated from an older template")
+	}
+	if e.Older {
+		parts = append(parts, "an older ReplicaSet can still create pods")
 	}
 	if e.Lost {
 		parts = append(parts, "its template does not have the tolerations")

@@ -68,6 +68,7 @@ func (w *Workload) argoRollout(object *unstructured.Unstructured) {
 	if !w.Observed {
 		return
 	}
+	w.MissingFollow = promoted(object)
 	aborted, _, _ := unstructured.NestedBool(object.Object, "status", "abort")
 	reason := pauseReason(object, steps, byHand)
 	switch {
@@ -76,6 +77,15 @@ func (w *Workload) argoRollout(object *unstructured.Unstructured) {
 	case reason != "":
 		w.Rolling.Stands = Stop{"it is paused (" + printable.Line(reason) + ")", "promote it " + promote}
 	}
+}
+
+// promoted reports whether the newest ReplicaSet of a Rollout is its stable one: only until then an
+// abort scales up an older one (utils/rollout/rolloututil.go, IsFullyPromoted;
+// rollout/controller.go:594).
+func promoted(object *unstructured.Unstructured) bool {
+	stable, _, _ := unstructured.NestedString(object.Object, "status", "stableRS")
+	newest, _, _ := unstructured.NestedString(object.Object, "status", "currentPodHash")
+	return newest != "" && stable == newest
 }
 
 // argoCommand is a command of the kubectl plugin for the Rollout.

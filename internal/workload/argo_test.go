@@ -51,6 +51,27 @@ func TestDirect_readsTheGenerationThatTheControllerHasSeen(t *testing.T) {
 	}
 }
 
+func TestDirect_missingPodsOfAPromotedRolloutFollow(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		status string
+		want   bool
+	}{
+		"promoted":                     {`{"observedGeneration":"3","stableRS":"7d9","currentPodHash":"7d9"}`, true},
+		"in the middle of a canary":    {`{"observedGeneration":"3","stableRS":"5c7","currentPodHash":"7d9"}`, false},
+		"the template is not observed": {`{"observedGeneration":"2","stableRS":"7d9","currentPodHash":"7d9"}`, false},
+		"nothing is reported":          {`{}`, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := direct(t, "argoproj.io/v1alpha1", "Rollout", `{"metadata":{"generation":3},"spec":{"replicas":2,"template":{}},"status":`+tt.status+`}`)
+			if w.MissingFollow != tt.want {
+				t.Errorf("missing pods follow: %t", w.MissingFollow)
+			}
+		})
+	}
+}
+
 func TestDirect_readsHowARolloutOfArgoFollows(t *testing.T) {
 	t.Parallel()
 	const promote = "promote it (kubectl argo rollouts promote web -n shop)"

@@ -179,8 +179,15 @@ func (w *Workload) itself() {
 	w.Pods = []snapshot.WorkloadKey{w.Owner()}
 }
 
+// deployment reads how the pods of a Deployment follow. Its controller creates ReplicaSets of the
+// newest template alone, and only scales down others: it scales one up that has no replicas only
+// where it is paused before it has created the newest (k8s.io/kubernetes v1.37.1
+// pkg/controller/deployment/sync.go, scale, and util/deployment_util.go, FindActiveOrLatest). With the
+// strategy Recreate it creates none while a pod of another is terminating (recreate.go, oldPodsRunning).
+// So missing pods follow once no other ReplicaSet can create pods, which a wait asks.
 func (w *Workload) deployment(d *appsv1.Deployment) {
 	w.itself()
+	w.MissingFollow = true
 	w.Observed = d.Status.ObservedGeneration >= d.Generation
 	w.Wants = int64(replicas(d.Spec.Replicas))
 	w.Selector = metav1.FormatLabelSelector(d.Spec.Selector)
@@ -268,10 +275,14 @@ func (w *Workload) daemonSet(d *appsv1.DaemonSet) {
 	}
 }
 
+// replicaSet reads how the pods of a ReplicaSet follow. Its controller creates missing ones before it
+// writes that it has seen the template (k8s.io/kubernetes v1.37.1
+// pkg/controller/replicaset/replica_set.go:755, syncReplicaSet).
 func (w *Workload) replicaSet(r *appsv1.ReplicaSet) {
 	w.itself()
 	w.Observed = r.Status.ObservedGeneration >= r.Generation
 	w.Wants = int64(replicas(r.Spec.Replicas))
+	w.MissingFollow = true
 	w.Rolling.Hold = "a ReplicaSet does not replace the pods that run"
 	w.Rolling.WayOut = "delete its pods one by one after the change, or use a Deployment"
 }

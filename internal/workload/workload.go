@@ -52,7 +52,8 @@ type Workload struct {
 	// Wants is how many pods there should be, negative where that is not known.
 	Wants int64
 	// MissingFollow is set if the controller creates missing pods from the newest template
-	// once it has observed it, so that no wait counts them.
+	// once it has observed it, so that no wait counts them. For a Deployment, ReplicaSets of
+	// older templates must not be able to create pods either.
 	MissingFollow bool
 	// Ordered are those of Pods whose controller creates and replaces no pod while another one
 	// is not ready: StatefulSets with podManagementPolicy OrderedReady.

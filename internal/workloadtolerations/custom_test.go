@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/acctest"
 )
@@ -125,30 +127,55 @@ func TestWorkloadTolerations_customKindWithoutRightsSaysSo(t *testing.T) {
 }
 
 // Between the end of the old and the beginning of the new pods of what an operator
-// makes there is none that lacks anything: the wait must not end there.
+// makes there is none that lacks anything: the wait must not end there, unless the operator has
+// written the template that the new ones are created from.
 func TestWorkloadTolerations_waitCoversOldAndNewPodsOfAnOperator(t *testing.T) {
 	t.Parallel()
-	inShop(t, func(t *testing.T, s *shop) {
-		object := s.widget("widget", nil)
-		operand := s.make("Deployment", "operand", 1, "", map[string]any{"strategy": map[string]any{"type": "Recreate"}})
-		s.c.Own(t, operand, s.c.Look(t, object))
-		s.managesWidgets()
-		s.c.Operate(t, object, strings.Split(acctest.WidgetPath, "."), operand, s.pathOf("Deployment"))()
+	for name, keepOff := range map[string]func(*testing.T, *shop, acctest.Thing) (allow func()){
+		"a quota refuses new pods": func(t *testing.T, s *shop, _ acctest.Thing) func() {
+			allow := s.c.ForbidPods(t, s.namespace)
+			if err := s.c.Admin.CoreV1().Pods(s.namespace).Delete(t.Context(), s.live("operand")[0].Name, metav1.DeleteOptions{}); err != nil {
+				t.Fatal(err)
+			}
+			return allow
+		},
+		"the old pod stays terminating": func(t *testing.T, s *shop, operand acctest.Thing) func() {
+			pods, name := s.c.Admin.CoreV1().Pods(s.namespace), s.live("operand")[0].Name
+			hold := func(finalizers string) {
+				if _, err := pods.Patch(t.Context(), name, types.MergePatchType, []byte(`{"metadata":{"finalizers":`+finalizers+`}}`), metav1.PatchOptions{}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			hold(`["example.com/held"]`)
+			s.c.Change(t, operand, "operator", `{"spec":{"template":{"metadata":{"annotations":{"changed":"yes"}}}}}`)
+			s.until("the old pod terminates", func() bool { return len(s.live("operand")) == 0 })
+			return func() { hold("null") }
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			inShop(t, func(t *testing.T, s *shop) {
+				object := s.widget("widget", nil)
+				operand := s.make("Deployment", "operand", 1, "", map[string]any{"strategy": map[string]any{"type": "Recreate"}})
+				s.c.Own(t, operand, s.c.Look(t, object))
+				s.managesWidgets()
+				operate := s.c.Operate(t, object, strings.Split(acctest.WidgetPath, "."), operand, s.pathOf("Deployment"))
 
-		// The old pod goes, and no new one may come.
-		none := s.c.ForbidPods(t, s.namespace)
-		config := s.manage(object, "team=a:NoExecute", map[string]any{"path": acctest.WidgetPath, "timeouts": map[string]any{"create": "25s"}})
-		i := s.fresh()
-		says(t, "error", s.tf.Apply(t, i, config).Errors(), "the rollout did not finish in time", "1 of 1 pods not created yet", "apply again: it continues")
-		if pods := s.live("operand"); len(pods) > 0 {
-			t.Fatalf("%d pods are there, none is allowed", len(pods))
-		}
-		none()
-		// After that many refusals its controller takes its time for the next try.
-		delete(config, "timeouts")
-		s.apply(i, config)
-		s.wantPods("operand", 1, "team=a:NoExecute", "Deployment")
-	})
+				allow := keepOff(t, s, operand)
+				config := s.manage(object, "team=a:NoExecute", map[string]any{"path": acctest.WidgetPath, "timeouts": map[string]any{"create": "25s"}})
+				i := s.fresh()
+				says(t, "error", s.tf.Apply(t, i, config).Errors(), "the rollout did not finish in time", "1 of 1 pods not created yet", "apply again: it continues")
+				operate()
+				s.apply(i, config)
+				if pods := s.live("operand"); len(pods) > 0 {
+					t.Fatalf("%d pods are there, none is allowed", len(pods))
+				}
+				allow()
+				// After that many refusals its controller takes its time for the next try.
+				s.wantPods("operand", 1, "team=a:NoExecute", "Deployment")
+			})
+		})
+	}
 }
 
 // The first entry takes the place of what the operator uses by itself.

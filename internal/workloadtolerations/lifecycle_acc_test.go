@@ -4,6 +4,7 @@
 package workloadtolerations_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -63,8 +64,8 @@ func TestAccWorkloadTolerations_lifecycle(t *testing.T) {
 }
 
 // wantPods expects that all running pods carry these tolerations, as they do after
-// an apply that waits. Pods of a StatefulSet or a DaemonSet that are missing then are not
-// waited for by it: they come from the newest template.
+// an apply that waits. Pods of a Deployment, a StatefulSet or a DaemonSet that are missing then are
+// not waited for by it: they come from the newest template.
 func (s *shop) wantPods(app string, count int, all, kind string) {
 	s.t.Helper()
 	if kind == "ReplicaSet" {
@@ -81,7 +82,7 @@ func (s *shop) wantPods(app string, count int, all, kind string) {
 		}
 		return len(pods)
 	}
-	if there := carried(); there < count && kind != "StatefulSet" && kind != "DaemonSet" {
+	if there := carried(); there < count && !slices.Contains([]string{"Deployment", "StatefulSet", "DaemonSet"}, kind) {
 		s.t.Fatalf("%s has %d live pods, want %d", app, there, count)
 	}
 	s.until("all pods are there", func() bool { return carried() >= count })
