@@ -166,6 +166,82 @@ func TestWorkload_findsPodsThroughOwnersOfAnyKind(t *testing.T) {
 	}
 }
 
+// TestWorkload_findsPodsBelowOwnersWithoutANamespace: a Fleet has no namespace, and makes Crews of the
+// whole cluster, and objects of several namespaces.
+func TestWorkload_findsPodsBelowOwnersWithoutANamespace(t *testing.T) {
+	t.Parallel()
+	const v1 = "example.com/v1"
+	wide := func(kind, plural string) fakeapi.Kind {
+		k := fakeapi.CustomKind(v1, kind, plural)
+		k.Cluster = true
+		return k
+	}
+	kinds := []fakeapi.Kind{wide("Fleet", "fleets"), wide("Crew", "crews"), fakeapi.CustomKind(v1, "Ship", "ships")}
+	object := func(kind, namespace, name, owner, by string) *unstructured.Unstructured {
+		o := custom(v1, kind, name, map[string]any{"replicas": int64(7)})
+		if o.SetNamespace(namespace); owner != "" {
+			o.SetOwnerReferences(controlledBy(v1, owner, by))
+		}
+		return o
+	}
+	meta := func(namespace, name, apiVersion, kind, owner string) metav1.ObjectMeta {
+		return metav1.ObjectMeta{Namespace: namespace, Name: name, UID: types.UID("uid-" + name), OwnerReferences: controlledBy(apiVersion, kind, owner)}
+	}
+	pod := func(namespace, name, apiVersion, kind, owner string) *corev1.Pod {
+		return &corev1.Pod{ObjectMeta: meta(namespace, name, apiVersion, kind, owner), Spec: corev1.PodSpec{NodeName: "n1"}}
+	}
+	for forbidden, mine := range map[string][]string{
+		"":      {"hand-a", "init-a", "own-a", "sail-a", "web-1-a"},
+		"crews": {"init-a", "own-a", "sail-a", "web-1-a"},
+		"ships": {"hand-a", "init-a", "own-a", "web-1-a"},
+		"pods":  {"web-1-a"},
+	} {
+		t.Run("forbidden="+forbidden, func(t *testing.T) {
+			t.Parallel()
+			api := serve(fakeapi.New(kinds...), apiNode("n1"))
+			api.Add(
+				object("Fleet", "", "mine", "", ""), object("Fleet", "", "other", "", ""), object("Crew", "", "crew", "Fleet", "mine"),
+				object("Ship", "shop", "sail", "Fleet", "mine"), object("Ship", "shop", "stranger", "Fleet", "other"),
+				&appsv1.Deployment{ObjectMeta: meta("shop", "web", v1, "Fleet", "mine")},
+				&appsv1.ReplicaSet{ObjectMeta: meta("shop", "web-1", "apps/v1", "Deployment", "web")},
+				&batchv1.Job{ObjectMeta: meta("jobs", "init", v1, "Fleet", "mine")},
+				pod("shop", "web-1-a", "apps/v1", "ReplicaSet", "web-1"), pod("jobs", "init-a", "batch/v1", "Job", "init"),
+				pod("shop", "sail-a", v1, "Ship", "sail"), pod("jobs", "own-a", v1, "Fleet", "mine"), pod("jobs", "hand-a", v1, "Crew", "crew"),
+				pod("shop", "stranger-a", v1, "Ship", "stranger"), pod("shop", "mirror-a", "v1", "Node", "n1"),
+			)
+			c := api.connect(t)
+			snapshot, err := c.Snapshot(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			api.fault = func(r fakeapi.Request, _ int) fakeapi.Fault {
+				if r.Verb == "list" && r.Resource == "nodes" {
+					t.Error("it lists nodes, which own no workload")
+				}
+				if r.Verb == "list" && r.Resource == forbidden {
+					return http.StatusForbidden
+				}
+				return fakeapi.None
+			}
+			w, err := c.Workload(t.Context(), workload.Ref{APIVersion: v1, Kind: "Fleet", Name: "mine"}, []string{"spec", "tolerations"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			var pods []string
+			for _, p := range snapshot.WorkloadPods(w.Pods...) {
+				pods = append(pods, p.Name)
+			}
+			slices.Sort(pods)
+			if diff := cmp.Diff(mine, pods); diff != "" {
+				t.Errorf("pods: %s", diff)
+			}
+			if own := forbidden != "pods"; own != (w.Wants == 7) {
+				t.Errorf("it wants %d pods", w.Wants)
+			}
+		})
+	}
+}
+
 // TestWorkload_ofAVersionThatIsNotServedIsNotGone: its state must be kept.
 func TestWorkload_ofAVersionThatIsNotServedIsNotGone(t *testing.T) {
 	t.Parallel()

@@ -38,11 +38,18 @@ type family struct {
 	namespace string
 	read      time.Time
 	workloads []child
-	// controllers are those of pods, by UID; nil until they have been asked for.
-	controllers map[types.UID]metav1.OwnerReference
+	// controllers are those of pods, by UID; nil until they have been asked for. One without a
+	// namespace can control pods of several.
+	controllers map[controllerOf]metav1.OwnerReference
 	// owners are those of each object that has been listed; listed are the kinds of these.
 	owners map[types.UID][]metav1.OwnerReference
 	listed map[schema.GroupKind]bool
+}
+
+// controllerOf is a controller of pods in a namespace.
+type controllerOf struct {
+	namespace string
+	uid       types.UID
 }
 
 // child is a workload and its owners.
@@ -54,8 +61,8 @@ type child struct {
 // descendants finds the workloads that an operator made of an object, by their
 // owner references; of a Subscription, those that its installed version owns. An object that
 // controls pods or ReplicaSets itself, as a Rollout of Argo or a CloneSet does, is its own.
-// Of a kind that is not known owner references are walked up from every pod of its namespace,
-// whatever the kinds between; what may not be listed ends the walk there.
+// Of a kind that is not known owner references are walked up from every pod of its namespace, or of
+// all namespaces if it has none, whatever the kinds between; what may not be listed ends the walk there.
 func (c *Cluster) descendants(ctx context.Context, object *unstructured.Unstructured) ([]snapshot.WorkloadKey, error) {
 	c.families.mu.Lock()
 	defer c.families.mu.Unlock()
@@ -72,7 +79,7 @@ func (c *Cluster) descendants(ctx context.Context, object *unstructured.Unstruct
 			out = append(out, one.workload)
 		}
 	}
-	if _, known := workload.Lookup(object.GetAPIVersion(), object.GetKind()); known && len(out) > 0 || object.GetNamespace() == "" {
+	if _, known := workload.Lookup(object.GetAPIVersion(), object.GetKind()); known && len(out) > 0 {
 		return out, nil
 	}
 	if err := c.walk(ctx, f, object); err != nil {
@@ -86,10 +93,10 @@ func (c *Cluster) descendants(ctx context.Context, object *unstructured.Unstruct
 func (c *Cluster) walk(ctx context.Context, f *family, object *unstructured.Unstructured) error {
 	namespace := object.GetNamespace()
 	if f.controllers == nil {
-		controllers := map[types.UID]metav1.OwnerReference{}
+		controllers := map[controllerOf]metav1.OwnerReference{}
 		err := c.owned(ctx, corev1.SchemeGroupVersion.WithResource("pods"), namespace, func(pod metav1.Object) {
 			if ref := metav1.GetControllerOfNoCopy(pod); ref != nil {
-				controllers[ref.UID] = *ref
+				controllers[controllerOf{pod.GetNamespace(), ref.UID}] = *ref
 			}
 		})
 		if err != nil && !errors.Is(err, ErrForbidden) {
@@ -119,7 +126,7 @@ func (c *Cluster) ascend(ctx context.Context, f *family, kind schema.GroupKind, 
 		return c.unserved(ctx, apiVersion)
 	case err != nil:
 		return wrap("find out about "+kind.String(), err)
-	case mapping.Scope.Name() == meta.RESTScopeNameRoot:
+	case mapping.Scope.Name() == meta.RESTScopeNameRoot && f.namespace != "":
 		// It is owned by nothing in a namespace.
 		return nil
 	}
@@ -156,9 +163,9 @@ func (f *family) under(uid types.UID) []snapshot.WorkloadKey {
 			found[one.workload] = true
 		}
 	}
-	for _, ref := range f.controllers {
+	for of, ref := range f.controllers {
 		if f.descends([]metav1.OwnerReference{ref}, uid, map[types.UID]bool{}) {
-			found[f.workloadOf(ref)] = true
+			found[f.workloadOf(of.namespace, ref)] = true
 		}
 	}
 	return slices.SortedFunc(maps.Keys(found), func(a, b snapshot.WorkloadKey) int {
@@ -184,9 +191,9 @@ func (f *family) descends(owners []metav1.OwnerReference, uid types.UID, seen ma
 	return false
 }
 
-// workloadOf is the workload of the pods of a controller: the Deployment rather than the
-// ReplicaSet.
-func (f *family) workloadOf(controller metav1.OwnerReference) snapshot.WorkloadKey {
+// workloadOf is the workload of the pods that a controller has in a namespace: the Deployment rather
+// than the ReplicaSet.
+func (f *family) workloadOf(namespace string, controller metav1.OwnerReference) snapshot.WorkloadKey {
 	gv, _ := schema.ParseGroupVersion(controller.APIVersion)
 	if _, middle := middlemen[schema.GroupKind{Group: gv.Group, Kind: controller.Kind}]; middle {
 		for _, ref := range f.owners[controller.UID] {
@@ -196,7 +203,7 @@ func (f *family) workloadOf(controller metav1.OwnerReference) snapshot.WorkloadK
 			}
 		}
 	}
-	return snapshot.WorkloadKey{Namespace: f.namespace, Owner: snapshot.OwnerOf(controller.APIVersion, controller.Kind, controller.Name)}
+	return snapshot.WorkloadKey{Namespace: namespace, Owner: snapshot.OwnerOf(controller.APIVersion, controller.Kind, controller.Name)}
 }
 
 // family returns what is known of a namespace: the workloads that have owners, of all of
@@ -206,6 +213,8 @@ func (c *Cluster) family(ctx context.Context, namespace string) (*family, error)
 		return known, nil
 	}
 	f := &family{namespace: namespace, read: time.Now(), owners: map[types.UID][]metav1.OwnerReference{}, listed: map[schema.GroupKind]bool{}}
+	// Nodes own the mirrors of static pods, and nothing makes nodes for a workload.
+	f.listed[schema.GroupKind{Kind: "Node"}] = true
 	for _, name := range []string{"Deployment", "StatefulSet", "DaemonSet"} {
 		kind, _ := workload.Lookup("apps/v1", name)
 		f.listed[schema.GroupKind{Group: "apps", Kind: name}] = true

@@ -21,7 +21,7 @@ type readWorkload func(context.Context, workload.Ref, []string) (*workload.Workl
 func (c *Cluster) operands(ctx context.Context, w *workload.Workload, read readWorkload) error {
 	var operands []*workload.Workload
 	for _, key := range w.Pods {
-		if key == w.Owner() {
+		if w.Itself(key) {
 			return nil
 		}
 		operand, err := c.operand(ctx, key, read)

@@ -110,10 +110,16 @@ func (w *Workload) Operated(operands []*Workload) {
 	}
 }
 
+// Itself reports whether a workload of pods is the object. One without a namespace can have pods in
+// several.
+func (w *Workload) Itself(pods snapshot.WorkloadKey) bool {
+	return pods.Owner == w.Owner().Owner && (w.Namespace == "" || pods.Namespace == w.Namespace)
+}
+
 // Direct takes from an object whose pods are its own what kinds with a pod template have in
 // common: how many there should be. The zero value of what is not known stays.
 func (w *Workload) Direct(object *unstructured.Unstructured) {
-	if !slices.Contains(w.Pods, w.Owner()) {
+	if !slices.ContainsFunc(w.Pods, w.Itself) {
 		return
 	}
 	if wants, found, err := unstructured.NestedInt64(object.Object, "spec", "replicas"); found && err == nil {
