@@ -58,6 +58,9 @@ func scene(t *testing.T, strategy Strategy, replicas, original, surge int, machi
 				n.Taints = taintsOf(t, oldTaint)
 			case "joining":
 				n.Taints = append(n.Taints, corev1.Taint{Key: "node.kubernetes.io/not-ready", Effect: corev1.TaintEffectNoSchedule})
+			case "initialized":
+				// nodelink has not added it again.
+				m.Taints = append(m.Taints, corev1.Taint{Key: "node.cluster.x-k8s.io/uninitialized", Effect: corev1.TaintEffectNoSchedule})
 			case "others":
 				m.Taints, n.Taints = append(m.Taints, taintsOf(t, "vendor=x:NoSchedule")...), append(n.Taints, taintsOf(t, "vendor=y:NoSchedule")...)
 			case "chosen":
@@ -143,6 +146,7 @@ func TestNext_decidesByWhatThereIs(t *testing.T) {
 		"lacks: a node that is ready":                              {strategy: Rolling, replicas: 1, machines: []string{"a unready"}, want: "a has a node that is not ready"},
 		"lacks: the taint on its node":                             {strategy: Rolling, replicas: 1, machines: []string{"a bare"}, want: "a has a node without " + wantedTaint},
 		"lacks: a node that has joined":                            {strategy: Rolling, replicas: 1, machines: []string{"a joining"}, want: "a has a node with node.kubernetes.io/not-ready:NoSchedule"},
+		"a Machine has what initializing removes":                  {strategy: Rolling, replicas: 1, machines: []string{"a initialized"}, want: ends},
 		"a node with the old value is written":                     {strategy: Rolling, replicas: 1, machines: []string{"a stale"}, want: "write_node node-a " + wantedTaint},
 		"what others have changed on a node is no concern of ours": {strategy: Rolling, replicas: 1, machines: []string{"a others"}, want: ends},
 

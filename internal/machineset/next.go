@@ -264,7 +264,7 @@ func (v *view) ready(m *Machine) bool {
 // lacking reports what a new machine lacks, "" where it is all that it should be. It
 // is not asked of status counts, which count old and new machines alike. What the template
 // has got from others since the machine was made never comes to it; nodelink brings what the
-// Machine has, and changes no value.
+// Machine has, and changes no value. So a taint of joining nodes that the Machine has stays.
 func (v *view) lacking(m *Machine) string {
 	n := v.Nodes[m.Node]
 	switch {
@@ -277,12 +277,16 @@ func (v *view) lacking(m *Machine) string {
 	}
 	for _, t := range m.Taints {
 		at := taint.Find(n.Taints, taint.IDOf(t))
+		if at < 0 && taint.Joining(t) {
+			// Its controller has removed it, and nodelink adds it again.
+			continue
+		}
 		if ours := slices.Contains(v.template.Ours, taint.IDOf(t)); at < 0 || ours && n.Taints[at].Value != t.Value {
 			return "has a node without " + taint.Format(t)
 		}
 	}
 	for _, t := range n.Taints {
-		if taint.Joining(t) {
+		if taint.Joining(t) && taint.Find(m.Taints, taint.IDOf(t)) < 0 {
 			return "has a node with " + taint.Format(t)
 		}
 	}

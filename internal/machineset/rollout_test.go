@@ -153,6 +153,26 @@ func TestNext_aForeignEntryOfTheTemplate(t *testing.T) {
 	}
 }
 
+// TestNext_taintsOfJoiningNodesThatTheMachineHas are no sign that a node joins: nodelink puts them
+// back, so that they stay.
+func TestNext_taintsOfJoiningNodesThatTheMachineHas(t *testing.T) {
+	t.Parallel()
+	for _, key := range []string{"node.cluster.x-k8s.io/uninitialized", "node.cloudprovider.kubernetes.io/uninitialized", corev1.TaintNodeNotReady} {
+		for name, how := range rollouts {
+			t.Run(name+", "+key, func(t *testing.T) {
+				t.Parallel()
+				const machines = 3
+				template := foreign + " " + key + ":NoSchedule"
+				c := newCloud(1, machines, taintsOf(t, template)...)
+				d := desire(t, how.rollout.Strategy, "team=a:NoExecute")
+				d.Rollout = how.rollout
+				c.run(t, d, -1, how.least(machines))
+				c.want(t, machines, taintsOf(t, template+" team=a:NoExecute"))
+			})
+		}
+	}
+}
+
 // TestNext_survivesBeingKilled before each write, with the controllers going on
 // meanwhile: the next run ends in the same state, and repeats no replacement.
 func TestNext_survivesBeingKilled(t *testing.T) {
