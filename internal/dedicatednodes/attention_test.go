@@ -34,3 +34,14 @@ func TestDedicatedNodes_warnsOfMachineSetsThatNoControllerActsOn(t *testing.T) {
 		}
 	}, controllers.MachineAPI...)
 }
+
+// TestDedicatedNodes_warnsOfANamespaceThatRejectsEveryPod: the restart would lose the pods.
+func TestDedicatedNodes_warnsOfANamespaceThatRejectsEveryPod(t *testing.T) {
+	t.Parallel()
+	onFake(t, func(t *testing.T, c *acctest.Cluster) {
+		p := newPool(t, c, "StatefulSet")
+		c.Allow(t, p.namespace, `[{"key":"team","operator":"Exists"}]`)
+		planned := terraform(t, c).Plan(t, newInstance(), p.config(wish{taints: "team=a:NoExecute", workloads: map[string]string{"StatefulSet": tolerating}}))
+		acctest.WantAll(t, planned.Diagnostics.Warnings(), `Namespace "`+p.namespace+`" rejects every new pod of StatefulSet "`+p.namespace+`/statefulset"`, "node.kubernetes.io/not-ready Exists:NoExecute for 300s")
+	})
+}

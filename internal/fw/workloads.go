@@ -324,29 +324,7 @@ func (d *Data) WarnWriters(ctx context.Context, t planner.Tolerations, at Worklo
 		diags.AddAttributeWarning(at.Workload, w.Title()+" is also written by "+strings.Join(w.Writers, " and "),
 			"Its next run may restore its own list of tolerations, and the next plan here adds them again. Add the tolerations there instead, or make it ignore the field "+w.Field()+": see the guide \"Use with Helm, Argo CD and Flux\".")
 	}
-	if !t.Claim.Release {
-		d.warnWhitelist(ctx, w, t.Claim.Tolerations, at, diags)
-	}
-}
-
-// warnWhitelist reports that the namespace allows only certain tolerations.
-func (d *Data) warnWhitelist(ctx context.Context, w *workload.Workload, wanted []corev1.Toleration, at WorkloadAt, diags *diag.Diagnostics) {
-	for _, key := range w.Pods {
-		allowed, limited, err := d.Cluster.AllowedTolerations(ctx, key.Namespace)
-		if err != nil || !limited {
-			continue
-		}
-		var outside []corev1.Toleration
-		for _, t := range wanted {
-			if !toleration.CoveredBy(allowed, t) {
-				outside = append(outside, t)
-			}
-		}
-		if len(outside) > 0 {
-			diags.AddAttributeWarning(at.Tolerations, fmt.Sprintf("Namespace %q does not allow %s to tolerate %s", key.Namespace, w.Title(), toleration.Format(outside)),
-				"Its annotation scheduler.alpha.kubernetes.io/tolerationsWhitelist does not cover it. Where the admission plug-in PodTolerationRestriction is on, as it is in OpenShift, new pods of "+w.Title()+" are rejected, and the rollout does not finish. Add the toleration to the annotation first.")
-		}
-	}
+	d.warnWhitelist(ctx, t, at, diags)
 }
 
 // TakenOver names the tolerations, by workload, that a plan adopts from an earlier

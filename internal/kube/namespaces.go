@@ -5,37 +5,29 @@ package kube
 
 import (
 	"context"
-	"encoding/json"
 	"sync"
 
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/admission"
 )
 
-// namespaces remembers the annotation of each namespace that was asked for: the
+// namespaces remembers the annotations of each namespace that was asked for: the
 // resources of a configuration often are in a few.
 type namespaces struct {
 	mu    sync.Mutex
-	known map[string]*once[whitelist]
-}
-
-// whitelist is the annotation of one namespace; set is false where it has none.
-type whitelist struct {
-	annotation string
-	set        bool
+	known map[string]*once[admission.Lists]
 }
 
 // of returns what is remembered of a namespace.
-func (n *namespaces) of(name string) *once[whitelist] {
+func (n *namespaces) of(name string) *once[admission.Lists] {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if n.known == nil {
-		n.known = map[string]*once[whitelist]{}
+		n.known = map[string]*once[admission.Lists]{}
 	}
 	if n.known[name] == nil {
-		n.known[name] = &once[whitelist]{}
+		n.known[name] = &once[admission.Lists]{}
 	}
 	return n.known[name]
 }
@@ -47,25 +39,18 @@ func (n *namespaces) forget(name string) {
 	delete(n.known, name)
 }
 
-// AllowedTolerations returns the tolerations to which a namespace limits its
-// pods; limited is false where it does not. The admission plug-in that enforces
-// it may be off. An annotation that cannot be read limits nothing that could be
-// told. Each namespace is read once per process.
-func (c *Cluster) AllowedTolerations(ctx context.Context, namespace string) (allowed []corev1.Toleration, limited bool, err error) {
-	list, err := c.namespaces.of(namespace).get(ctx, func() (list whitelist, err error) {
+// TolerationLists returns what the annotations of a namespace say of the tolerations of its pods. The
+// admission plug-in that enforces them may be off. An annotation that cannot be read limits nothing
+// that could be told. Each namespace is read once per process.
+func (c *Cluster) TolerationLists(ctx context.Context, namespace string) (admission.Lists, error) {
+	return c.namespaces.of(namespace).get(ctx, func() (lists admission.Lists, err error) {
 		err = reading.do(ctx, bounded(func(ctx context.Context) error {
 			ns, err := c.client.core.Namespaces().Get(ctx, namespace, metav1.GetOptions{})
 			if err == nil {
-				list.annotation, list.set = ns.Annotations[admission.WhitelistAnnotation]
+				lists = admission.ObserveLists(ns.Annotations)
 			}
 			return err
 		}))
-		return list, wrap("get namespace "+namespace, err)
+		return lists, wrap("get namespace "+namespace, err)
 	})
-	if err != nil || !list.set {
-		return nil, false, err
-	}
-	// The plug-in itself takes an empty list for no limit.
-	parsed := json.Unmarshal([]byte(list.annotation), &allowed) == nil
-	return allowed, parsed && len(allowed) > 0, nil
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/admission"
 )
 
-func TestAllowedTolerations(t *testing.T) {
+func TestTolerationLists(t *testing.T) {
 	t.Parallel()
 	gpu := corev1.Toleration{Key: "dedicated", Operator: corev1.TolerationOpEqual, Value: "gpu", Effect: corev1.TaintEffectNoSchedule}
 	for _, tt := range []struct {
@@ -36,14 +36,14 @@ func TestAllowedTolerations(t *testing.T) {
 			// The resources of a configuration ask at the same time, and again later.
 			var asking sync.WaitGroup
 			for range 5 {
-				asking.Go(func() { _, _, _ = c.AllowedTolerations(t.Context(), "shop") })
+				asking.Go(func() { _, _ = c.TolerationLists(t.Context(), "shop") })
 			}
 			asking.Wait()
-			allowed, limited, err := c.AllowedTolerations(t.Context(), "shop")
-			if err != nil || limited != tt.limited {
+			lists, err := c.TolerationLists(t.Context(), "shop")
+			if limited := len(lists.Forbidden([]corev1.Toleration{{Key: "other"}})) > 0; err != nil || limited != tt.limited {
 				t.Errorf("limited is %v, want %v (%v)", limited, tt.limited, err)
 			}
-			if diff := cmp.Diff(tt.allowed, allowed); diff != "" {
+			if diff := cmp.Diff(tt.allowed, lists.Allowed); diff != "" {
 				t.Error(diff)
 			}
 			if diff := cmp.Diff([]string{"GET shop 200"}, api.requests()); diff != "" {
@@ -53,13 +53,13 @@ func TestAllowedTolerations(t *testing.T) {
 	}
 }
 
-func TestAllowedTolerations_asksAgainForANamespaceThatWasNotThere(t *testing.T) {
+func TestTolerationLists_asksAgainForANamespaceThatWasNotThere(t *testing.T) {
 	t.Parallel()
 	api := newServer()
 	c := api.connect(t)
 	for range 2 {
-		if _, limited, err := c.AllowedTolerations(t.Context(), "shop"); err == nil || limited {
-			t.Errorf("limited is %v (%v)", limited, err)
+		if lists, err := c.TolerationLists(t.Context(), "shop"); err == nil || len(lists.Allowed) > 0 {
+			t.Errorf("%v are allowed (%v)", lists.Allowed, err)
 		}
 	}
 	if diff := cmp.Diff([]string{"GET shop 404", "GET shop 404"}, api.requests()); diff != "" {

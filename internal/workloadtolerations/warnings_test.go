@@ -83,10 +83,19 @@ func TestWorkloadTolerations_namespaceThatDoesNotAllowThem(t *testing.T) {
 			t.Helper()
 			s.c.Allow(t, s.namespace, annotation)
 		}
+		const gives = `{"key":"node.kubernetes.io/not-ready","operator":"Exists"},{"key":"node.kubernetes.io/unreachable","operator":"Exists"},{"key":"node.kubernetes.io/memory-pressure","operator":"Exists"}`
 		config := s.manage(thing, "team=a:NoExecute spot*:NoSchedule", nil)
-		allow(`[{"key":"team","operator":"Exists"}]`)
-		s.warned(config, `[AttributeName("tolerations")] Namespace "`+s.namespace+`" does not allow Deployment "`+s.namespace+`/web" to tolerate spot Exists:NoSchedule`, "tolerationsWhitelist", "PodTolerationRestriction", "Add the toleration to the annotation first")
-		for _, annotation := range []string{`[{"operator":"Exists"}]`, `[{"key":"team","operator":"Exists"},{"key":"spot","operator":"Exists"}]`, "[]", "garbage"} {
+		not := `[AttributeName("tolerations")] Namespace "` + s.namespace + `" does not allow Deployment "` + s.namespace + `/web" to tolerate `
+		allow(`[{"key":"team","operator":"Exists"},` + gives + `]`)
+		s.warned(config, not+"spot Exists:NoSchedule", "tolerationsWhitelist", "PodTolerationRestriction", "Add the toleration to the annotation first")
+		// The plug-in compares other seconds than a scheduler: with an effect alone.
+		allow(`[{"key":"team","operator":"Exists","tolerationSeconds":5},{"key":"spot","operator":"Exists"},` + gives + `]`)
+		if got := s.planned(s.fresh(), config).Diagnostics.Warnings(); got != "" {
+			t.Fatalf("the plug-in allows both, and the plan warns: %s", got)
+		}
+		allow(`[{"key":"team","operator":"Exists","effect":"NoExecute","tolerationSeconds":5},{"key":"spot","operator":"Exists"},` + gives + `]`)
+		s.warned(config, not+"team=a:NoExecute")
+		for _, annotation := range []string{`[{"operator":"Exists"}]`, `[{"key":"team","operator":"Exists"},{"key":"spot","operator":"Exists"},` + gives + `]`, "[]", "garbage"} {
 			allow(annotation)
 			if got := s.planned(s.fresh(), config).Diagnostics.Warnings(); got != "" {
 				t.Fatalf("with %s the plan warns: %s", annotation, got)
@@ -95,6 +104,33 @@ func TestWorkloadTolerations_namespaceThatDoesNotAllowThem(t *testing.T) {
 		// There is no warning of existing entries.
 		allow(`[{"key":"other","operator":"Exists"}]`)
 		s.apply(s.fresh(), config)
+	})
+}
+
+// A restart loses all pods where the namespace rejects what admission itself adds to them.
+func TestWorkloadTolerations_namespaceThatRejectsEveryPod(t *testing.T) {
+	t.Parallel()
+	messages.Expect(t, "rejects every new pod")
+	inShop(t, func(t *testing.T, s *shop) {
+		thing := s.make("Deployment", "web", 1, "", nil)
+		config := s.manage(thing, "team=a:NoExecute", nil)
+		web := `Deployment "` + s.namespace + `/web"`
+		every, requesting := `[AttributeName("workload")] Namespace "`+s.namespace+`" rejects every new pod of `+web, `[AttributeName("workload")] Namespace "`+s.namespace+`" rejects new pods of `+web+" with requests or limits"
+		const notReady, unreachable, pressure = "node.kubernetes.io/not-ready Exists:NoExecute for 300s", "node.kubernetes.io/unreachable Exists:NoExecute for 300s", "node.kubernetes.io/memory-pressure Exists:NoSchedule"
+		for _, tt := range []struct{ allowed, want, first, second string }{
+			{`{"key":"node.kubernetes.io/unreachable","operator":"Exists"},{"key":"node.kubernetes.io/memory-pressure","operator":"Exists"}`, every, notReady, ""},
+			{`{"key":"node.kubernetes.io/not-ready","operator":"Exists"}`, every, unreachable, pressure},
+			{`{"key":"node.kubernetes.io/not-ready","operator":"Exists"},{"key":"node.kubernetes.io/unreachable","operator":"Exists"}`, requesting, pressure, ""},
+			{`{"key":"node.kubernetes.io/not-ready","operator":"Exists"},{"key":"node.kubernetes.io/unreachable","operator":"Exists","effect":"NoExecute","tolerationSeconds":60},{"key":"node.kubernetes.io/memory-pressure","operator":"Exists"}`, every, unreachable, ""},
+		} {
+			s.c.Allow(t, s.namespace, `[{"key":"team","operator":"Exists"},`+tt.allowed+`]`)
+			s.warned(config, tt.want, tt.first, tt.second, "PodTolerationRestriction", "tolerationsWhitelist")
+		}
+		// Giving them up restarts the pods as well.
+		i := s.fresh()
+		s.apply(i, config)
+		says(t, "warning", s.tf.Plan(t, i, nil).Diagnostics.Warnings(), every)
+		s.quiet(i, config)
 	})
 }
 
