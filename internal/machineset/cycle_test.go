@@ -60,6 +60,39 @@ func TestNext_cyclesEveryMachineOnce(t *testing.T) {
 	}
 }
 
+// TestNext_aCycleEndsWhateverOthersEdit in the template, in machines and on nodes.
+func TestNext_aCycleEndsWhateverOthersEdit(t *testing.T) {
+	t.Parallel()
+	for name, how := range rollouts {
+		if !how.rollout.Strategy.Replaces() {
+			continue
+		}
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			for seed := range seeds(t, 24) {
+				const machines = 4
+				c := begun(t, seed, machines, "team=a:NoExecute")
+				before := c.names()
+				c.edits = 6
+				c.run(t, cycle(how.rollout), -1, how.least(machines))
+				for c.step() {
+				}
+				if c.set.Marker != nil || c.set.Replicas != machines || len(c.machines) != machines {
+					t.Fatalf("seed %d ends with %d machines of %d, and the marker %v", seed, len(c.machines), c.set.Replicas, c.set.Marker)
+				}
+				for name := range c.names() {
+					if before[name] {
+						t.Fatalf("seed %d: %s is still there", seed, name)
+					}
+				}
+				if c.made > machines+how.rollout.MaxSurge {
+					t.Fatalf("seed %d: %d machines were made for %d", seed, c.made, machines)
+				}
+			}
+		})
+	}
+}
+
 // TestNext_cycleWithAnotherStrategyGoesOn with the machines that are left, not with all
 // of them anew.
 func TestNext_cycleWithAnotherStrategyGoesOn(t *testing.T) {

@@ -5,6 +5,7 @@ package machineset
 
 import (
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"os"
 	"slices"
@@ -15,6 +16,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/label"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
 )
@@ -113,7 +115,7 @@ func (c *cloud) moves() []func() {
 				n.Ready, n.Taints = true, slices.DeleteFunc(slices.Clone(n.Taints), taint.Joining)
 			})
 		}
-		if n != nil && !m.Deleting && slices.ContainsFunc(m.Taints, func(t corev1.Taint) bool { return taint.Find(n.Taints, taint.IDOf(t)) < 0 }) {
+		if n != nil && !m.Deleting && (slices.ContainsFunc(m.Taints, func(t corev1.Taint) bool { return taint.Find(n.Taints, taint.IDOf(t)) < 0 }) || !hasAll(n.Labels, m.Labels)) {
 			out = append(out, func() { c.link(m, n) })
 		}
 	}
@@ -129,7 +131,7 @@ func (c *cloud) sync() {
 	live := c.live()
 	for range c.seen.Replicas - len(live) {
 		c.made, c.named = c.made+1, c.named+1
-		c.machines = append(c.machines, &Machine{Name: fmt.Sprintf("m%d", c.named), UID: types.UID(fmt.Sprint(c.named)), Taints: slices.Clone(c.seen.Taints)})
+		c.machines = append(c.machines, &Machine{Name: fmt.Sprintf("m%d", c.named), UID: types.UID(fmt.Sprint(c.named)), Taints: slices.Clone(c.seen.Taints), Labels: maps.Clone(c.seen.NodeLabels)})
 	}
 	c.r.Shuffle(len(live), func(i, j int) { live[i], live[j] = live[j], live[i] })
 	slices.SortStableFunc(live, func(a, b *Machine) int { return priority(b) - priority(a) })
@@ -158,6 +160,26 @@ func (c *cloud) link(m *Machine, n *snapshot.Node) {
 		}
 	}
 	n.Taints = taints
+	n.Labels = label.Apply(n.Labels, setting(m.Labels))
+}
+
+// hasAll reports whether labels have all of others.
+func hasAll(labels, others map[string]string) bool {
+	for key, value := range others {
+		if now, there := labels[key]; !there || now != value {
+			return false
+		}
+	}
+	return true
+}
+
+// setting are the changes that set labels.
+func setting(labels map[string]string) map[string]*string {
+	out := map[string]*string{}
+	for key, value := range labels {
+		out[key] = &value
+	}
+	return out
 }
 
 // carry writes one intent, as a patch does.
@@ -174,6 +196,9 @@ func (c *cloud) carry(i Intent) {
 		if r := i.Set.Remnants; r != nil {
 			c.set.Remnants, c.set.RecordErr = ParseRemnants(r.String())
 		}
+		if l := i.Set.Labels; l != nil {
+			c.set.NodeLabels, c.set.LabelRecord = label.Apply(c.set.NodeLabels, l.Changes), l.Record
+		}
 		c.set.Observed = false
 		if i.Set.Replicas != nil {
 			c.set.Replicas = *i.Set.Replicas
@@ -183,9 +208,20 @@ func (c *cloud) carry(i Intent) {
 			c.set.Marker, c.set.MarkerErr = ParseMarker(i.Set.Marker.String())
 		}
 	case WriteMachine:
-		find().Taints = i.Taints
+		if m := find(); i.Labels != nil {
+			m.Labels = label.Apply(m.Labels, i.Labels)
+		} else {
+			m.Taints = i.Taints
+		}
 	case WriteNode:
-		c.nodes[i.Node.Name].Taints = i.Taints
+		if n := c.nodes[i.Node.Name]; n == nil {
+			// It is gone meanwhile.
+			return
+		} else if i.Labels != nil {
+			n.Labels = label.Apply(n.Labels, i.Labels)
+		} else {
+			n.Taints = i.Taints
+		}
 	case Choose:
 		find().Chosen = true
 	case Delete:
@@ -248,8 +284,8 @@ func (c *cloud) run(t *testing.T, d Desired, killBefore, least int) (writes int,
 	return 0, false
 }
 
-// meddle lets another writer change what is not ours: in the template, in a machine or on its
-// node.
+// meddle lets another writer change taints and labels that are not ours: in the template, in a
+// machine or on its node.
 func (c *cloud) meddle() {
 	if c.edits == 0 || c.r.IntN(3) > 0 {
 		return
@@ -263,21 +299,33 @@ func (c *cloud) meddle() {
 		}
 		return append(out, t)
 	}
-	switch c.r.IntN(4) {
+	relabel := func(labels map[string]string) map[string]string {
+		key := fmt.Sprintf("foreign-%d", c.r.IntN(3))
+		if c.r.IntN(3) == 0 {
+			return label.Apply(labels, map[string]*string{key: nil})
+		}
+		return label.Apply(labels, setting(map[string]string{key: fmt.Sprint(c.r.IntN(2))}))
+	}
+	m, n := &Machine{}, &snapshot.Node{}
+	if len(c.machines) > 0 {
+		m = c.machines[c.r.IntN(len(c.machines))]
+	}
+	if there := c.nodes[m.Node]; there != nil {
+		n = there
+	}
+	switch c.r.IntN(6) {
 	case 0:
 		c.set.Taints, c.set.Observed = edit(c.set.Taints), false
 	case 1:
-		c.set.NodeLabels, c.set.Observed = map[string]string{"foreign": fmt.Sprint(c.r.IntN(2))}, false
+		c.set.NodeLabels, c.set.Observed = relabel(c.set.NodeLabels), false
 	case 2:
-		if len(c.machines) > 0 {
-			m := c.machines[c.r.IntN(len(c.machines))]
-			m.Taints = edit(m.Taints)
-		}
+		m.Taints = edit(m.Taints)
 	case 3:
-		for _, n := range c.nodes {
-			n.Taints = edit(n.Taints)
-			break
-		}
+		n.Taints = edit(n.Taints)
+	case 4:
+		m.Labels = relabel(m.Labels)
+	case 5:
+		n.Labels = relabel(n.Labels)
 	}
 }
 
