@@ -10,9 +10,10 @@ import (
 )
 
 // labels brings the labels of a claim to the cloud while its controllers do their work, another
-// writer edits labels that are not ours, and an autoscaler adds machines.
+// writer edits labels that are not ours, adds machines and deletes some.
 func (c *cloud) labels(t *testing.T, claim label.Claim) {
 	t.Helper()
+	grow := 2
 	for range 1_000 {
 		p := PlanLabels(c.observed(), claim)
 		if len(p.Conflicts) > 0 {
@@ -27,9 +28,14 @@ func (c *cloud) labels(t *testing.T, claim label.Claim) {
 				c.step()
 			}
 			c.meddle()
-			if c.edits > 0 && c.r.IntN(8) == 0 {
-				c.edits--
-				c.set.Replicas, c.set.Observed = c.set.Replicas+1, false
+			if grow > 0 && c.r.IntN(4) == 0 {
+				// A controller that has not seen the template yet replaces a deleted machine by the one before.
+				grow--
+				if live := c.live(); c.r.IntN(2) == 0 && len(live) > 0 {
+					live[c.r.IntN(len(live))].Deleting = true
+				} else {
+					c.set.Replicas, c.set.Observed = c.set.Replicas+1, false
+				}
 			}
 		}
 		if len(p.Intents) == 0 && !c.step() {

@@ -186,6 +186,9 @@ func setting(labels map[string]string) map[string]*string {
 func (c *cloud) carry(i Intent) {
 	find := func() *Machine {
 		at := slices.IndexFunc(c.machines, func(m *Machine) bool { return m.Name == i.Machine.Name })
+		if at < 0 {
+			return &Machine{} // It is gone meanwhile.
+		}
 		return c.machines[at]
 	}
 	switch i.Kind {
