@@ -52,8 +52,8 @@ func TestPlanLabels_endsWhateverOthersEdit(t *testing.T) {
 	ours := func(release bool, labels string) label.Claim {
 		return label.Claim{Owner: "me", Generation: "g", Release: release, Labels: labelSet(labels)}
 	}
-	for seed := range seeds(t, 60) {
-		c := newCloud(seed, 3)
+	for seed := range seeds(t, 200) {
+		c := newCloud(seed, 1+int(seed%3))
 		for _, claim := range []label.Claim{ours(false, "pool=gpu"), ours(false, "pool=cpu tier=a"), ours(false, "tier=a"), ours(true, "tier=a")} {
 			c.edits = 6
 			c.labels(t, claim)
