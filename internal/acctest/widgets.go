@@ -83,6 +83,13 @@ func (c *Cluster) WidgetProvider(t testing.TB) map[string]any {
 	}))
 }
 
+// UninstallWidgets ends that Widgets and Gadgets are served by a fake API server, as deleting their
+// CustomResourceDefinitions does.
+func (c *Cluster) UninstallWidgets() {
+	group := schema.GroupVersion{Group: widgetGroup, Version: "v1"}
+	c.api.Withdraw(group.WithResource("widgets"), group.WithResource("gadgets"))
+}
+
 // Own gives an object an owner, as an operator does.
 func (c *Cluster) Own(t testing.TB, thing Thing, owner *unstructured.Unstructured) {
 	t.Helper()

@@ -110,3 +110,36 @@ func TestDedicatedNodes_customResourcesAndCronJobs(t *testing.T) {
 		}
 	})
 }
+
+// TestDedicatedNodes_aWorkloadOfAnUninstalledKindIsGone: the plan names it, a configuration without it
+// is applied, and a destroy ends.
+func TestDedicatedNodes_aWorkloadOfAnUninstalledKindIsGone(t *testing.T) {
+	t.Parallel()
+	for name, reduced := range map[string]bool{"taken out of the configuration": true, "destroyed at once": false} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			onFake(t, func(t *testing.T, c *acctest.Cluster) {
+				p := newPool(t, c, "Deployment")
+				c.Widget(t, p.namespace, "widget", map[string]any{"placement": map[string]any{}})
+				deployment := map[string]any{"kind": "Deployment", "namespace": p.namespace, "name": "deployment"}
+				widget := map[string]any{"api_version": acctest.WidgetVersion, "kind": "Widget", "namespace": p.namespace, "name": "widget", "path": acctest.WidgetPath}
+				config := func(workloads ...any) map[string]any {
+					return acctest.With(p.config(wish{taints: "team=a:NoExecute"}), map[string]any{"workloads": workloads})
+				}
+				provider := c.WidgetProvider(t)
+				i := newInstance()
+				if d := (&acctest.Terraform{Provider: provider}).Apply(t, i, config(deployment, widget)); d.Errors() != "" {
+					t.Fatal(d.Errors())
+				}
+				c.UninstallWidgets()
+				tf := &acctest.Terraform{Provider: provider}
+				acctest.WantAll(t, tf.Plan(t, i, config(deployment, widget)).Diagnostics.Errors(), `Widget "`+p.namespace+`/widget"`, "serves no such kind")
+				if reduced {
+					tf.Settle(t, i, config(deployment))
+				}
+				tf.Destroy(t, i)
+				p.want(wish{})
+			})
+		})
+	}
+}

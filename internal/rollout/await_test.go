@@ -13,10 +13,12 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/kube"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/test/fakeapi"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/workload"
 )
 
 // taintLinked taints the node once the pods of linked workloads carry what is wanted.
@@ -76,6 +78,7 @@ func TestRun_waitsForNoLinkedWorkloadThatDoesNotExist(t *testing.T) {
 		if api.readings()["web"] < 2 {
 			t.Error("the workload was not deleted during the wait")
 		}
+		api.wantTaint(t, teamA)
 	})
 }
 
@@ -152,11 +155,74 @@ func TestRun_aLinkedPodOnANodeThatIsGone(t *testing.T) {
 				ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 				defer cancel()
 				err := taintLinked(ctx, api.follow(t, true), wanting(teamA, "web"))
-				if waits := *strategy.RollingUpdate.Partition > 0; (err != nil) != waits {
+				waits, want := *strategy.RollingUpdate.Partition > 0, teamA
+				if waits {
+					want = ""
+				}
+				if (err != nil) != waits {
 					t.Errorf("the wait ends with %v", err)
 				}
+				api.wantTaint(t, want)
 			})
 		})
+	}
+}
+
+// TestRun_aLinkedPodOfADaemonSetOnADeadNode stays terminating: the one in its place comes from the
+// newest template, once its controller has seen that.
+func TestRun_aLinkedPodOfADaemonSetOnADeadNode(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		observed int64
+		want     string
+	}{
+		"holds up no taint":                             {2, teamA},
+		"holds up the taint until the template is seen": {1, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				api := newServer(t, aNode("n1", "gpu"), aNode("n2", "dead"))
+				d := &appsv1.DaemonSet{
+					ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "agent", UID: "uid-agent", Generation: 2},
+					Spec:       appsv1.DaemonSetSpec{Template: aSet("", 1, teamA).Spec.Template},
+					Status:     appsv1.DaemonSetStatus{DesiredNumberScheduled: 3, ObservedGeneration: tt.observed},
+				}
+				api.Put(d)
+				for _, name := range []string{"agent-1", "agent-2", "dead"} {
+					p := &corev1.Pod{
+						ObjectMeta: metav1.ObjectMeta{
+							Namespace: namespace, Name: name,
+							OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(d, appsv1.SchemeGroupVersion.WithKind("DaemonSet"))},
+						},
+						Spec: *d.Spec.Template.Spec.DeepCopy(), Status: corev1.PodStatus{Phase: corev1.PodRunning},
+					}
+					if p.Spec.NodeName = "n1"; name == "dead" {
+						p.Spec.NodeName, p.Spec.Tolerations = "n2", nil
+						p.DeletionTimestamp, p.Finalizers = &metav1.Time{Time: time.Now()}, []string{"example.com/held"}
+					}
+					api.Put(p)
+				}
+				kind, _ := workload.Lookup("apps/v1", "DaemonSet")
+				desired := wanting(teamA, "agent")
+				desired[0].Ref.Kind, desired[0].Path = "DaemonSet", kind.Path
+				ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+				defer cancel()
+				err := taintLinked(ctx, api.follow(t, true), desired)
+				if stuck := new(StuckError); (tt.want != "") != (err == nil) || err != nil && !errors.As(err, &stuck) {
+					t.Errorf("the wait ends with %v", err)
+				}
+				api.wantTaint(t, tt.want)
+			})
+		})
+	}
+}
+
+// wantTaint expects that the node n1 has this taint alone, or none.
+func (a *testServer) wantTaint(t *testing.T, want string) {
+	t.Helper()
+	if got := strings.TrimPrefix(a.taints()["n1"], "*"); got != want {
+		t.Errorf("the node has the taint %q, want %q", got, want)
 	}
 }
 

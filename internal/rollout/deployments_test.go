@@ -79,9 +79,7 @@ func TestRun_missingPodsOfALinkedDeployment(t *testing.T) {
 				if tt.waits != "" {
 					want = ""
 				}
-				if got := strings.TrimPrefix(api.taints()["n1"], "*"); got != want {
-					t.Errorf("the node has the taint %q", got)
-				}
+				api.wantTaint(t, want)
 			})
 		})
 	}
