@@ -51,36 +51,39 @@ func TestAccDrainNodes_saysWhetherItEnds(t *testing.T) {
 		return s
 	}
 	const first, fourth = "first", "fourth"
-	some := []string{"minAvailable 3, room for all", "maxUnavailable 1, room for two", "minAvailable 75%, no room", "maxUnavailable 1, another is not ready", "AlwaysAllow, maxUnavailable 2, two are not ready"}
+	some := []string{"minAvailable 3, room for all", "maxUnavailable 1, room for two", "minAvailable 75%, no room", "maxUnavailable 1, another is not ready", "AlwaysAllow, maxUnavailable 2, two are not ready", "AlwaysAllow, maxUnavailable 0, no drained one is ready"}
 	for name, tt := range map[string]struct {
 		budget policyv1.PodDisruptionBudgetSpec
 		room   int
-		// unready are the pods that are not ready: the first of those that are drained, or the fourth one.
+		// unready are the pods that are not ready: the first ready one of those that are drained, or the
+		// fourth one.
 		unready []string
 		want    string
 	}{
-		"maxUnavailable 0, room for all":                        {most("0"), 3, nil, neverEnds},
-		"maxUnavailable 0%, room for all":                       {most("0%"), 3, nil, neverEnds},
-		"minAvailable 4, room for all":                          {least("4"), 3, nil, neverEnds},
-		"minAvailable 100%, room for all":                       {least("100%"), 3, nil, neverEnds},
-		"maxUnavailable 1, room for all":                        {most("1"), 3, nil, ends},
-		"maxUnavailable 25%, room for all":                      {most("25%"), 3, nil, ends},
-		"minAvailable 3, room for all":                          {least("3"), 3, nil, ends},
-		"maxUnavailable 1, room for two":                        {most("1"), 2, nil, mayNotEnd},
-		"maxUnavailable 1, room for one":                        {most("1"), 1, nil, neverEnds},
-		"minAvailable 75%, no room":                             {least("75%"), 0, nil, neverEnds},
-		"maxUnavailable 2, no room":                             {most("2"), 0, nil, neverEnds},
-		"maxUnavailable 50%, room for one":                      {most("50%"), 1, nil, mayNotEnd},
-		"minAvailable 2, room for two":                          {least("2"), 2, nil, ends},
-		"minAvailable 1, no room":                               {least("1"), 0, nil, ends},
-		"maxUnavailable 1, another is not ready":                {most("1"), 3, []string{fourth}, neverEnds},
-		"minAvailable 2, another is not ready":                  {least("2"), 3, []string{fourth}, ends},
-		"minAvailable 2, another is not ready, room for one":    {least("2"), 1, []string{fourth}, neverEnds},
-		"maxUnavailable 1, a drained one is not ready":          {most("1"), 3, []string{first}, ends},
-		"maxUnavailable 1, two are not ready":                   {most("1"), 3, []string{first, fourth}, neverEnds},
-		"AlwaysAllow, maxUnavailable 1, two are not ready":      {always(most("1")), 3, []string{first, fourth}, neverEnds},
-		"AlwaysAllow, maxUnavailable 2, two are not ready":      {always(most("2")), 3, []string{first, fourth}, ends},
-		"maxUnavailable 2, two are not ready, and enough of it": {most("2"), 3, []string{first, fourth}, ends},
+		"maxUnavailable 0, room for all":                         {most("0"), 3, nil, neverEnds},
+		"maxUnavailable 0%, room for all":                        {most("0%"), 3, nil, neverEnds},
+		"minAvailable 4, room for all":                           {least("4"), 3, nil, neverEnds},
+		"minAvailable 100%, room for all":                        {least("100%"), 3, nil, neverEnds},
+		"maxUnavailable 1, room for all":                         {most("1"), 3, nil, ends},
+		"maxUnavailable 25%, room for all":                       {most("25%"), 3, nil, ends},
+		"minAvailable 3, room for all":                           {least("3"), 3, nil, ends},
+		"maxUnavailable 1, room for two":                         {most("1"), 2, nil, mayNotEnd},
+		"maxUnavailable 1, room for one":                         {most("1"), 1, nil, neverEnds},
+		"minAvailable 75%, no room":                              {least("75%"), 0, nil, neverEnds},
+		"maxUnavailable 2, no room":                              {most("2"), 0, nil, neverEnds},
+		"maxUnavailable 50%, room for one":                       {most("50%"), 1, nil, mayNotEnd},
+		"minAvailable 2, room for two":                           {least("2"), 2, nil, ends},
+		"minAvailable 1, no room":                                {least("1"), 0, nil, ends},
+		"maxUnavailable 1, another is not ready":                 {most("1"), 3, []string{fourth}, neverEnds},
+		"minAvailable 2, another is not ready":                   {least("2"), 3, []string{fourth}, ends},
+		"minAvailable 2, another is not ready, room for one":     {least("2"), 1, []string{fourth}, neverEnds},
+		"maxUnavailable 1, a drained one is not ready":           {most("1"), 3, []string{first}, ends},
+		"maxUnavailable 1, two are not ready":                    {most("1"), 3, []string{first, fourth}, neverEnds},
+		"AlwaysAllow, maxUnavailable 1, two are not ready":       {always(most("1")), 3, []string{first, fourth}, neverEnds},
+		"AlwaysAllow, maxUnavailable 2, two are not ready":       {always(most("2")), 3, []string{first, fourth}, ends},
+		"AlwaysAllow, maxUnavailable 0, no drained one is ready": {always(most("0")), 3, []string{first, first, first}, ends},
+		"maxUnavailable 0, no drained one is ready":              {most("0"), 3, []string{first, first, first}, neverEnds},
+		"maxUnavailable 2, two are not ready, and enough of it":  {most("2"), 3, []string{first, fourth}, ends},
 	} {
 		t.Run(strings.ReplaceAll(name, " ", "_"), func(t *testing.T) {
 			t.Parallel()
@@ -155,7 +158,16 @@ func (e *ending) unready(node string) {
 		if err != nil || len(pods.Items) == 0 {
 			return false, err
 		}
-		p := &slices.SortedFunc(slices.Values(pods.Items), func(a, b corev1.Pod) int { return strings.Compare(a.Name, b.Name) })[0]
+		sorted := slices.SortedFunc(slices.Values(pods.Items), func(a, b corev1.Pod) int { return strings.Compare(a.Name, b.Name) })
+		at := slices.IndexFunc(sorted, func(p corev1.Pod) bool {
+			return slices.ContainsFunc(p.Status.Conditions, func(c corev1.PodCondition) bool {
+				return c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue
+			})
+		})
+		if at < 0 {
+			return false, nil
+		}
+		p := &sorted[at]
 		p.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionFalse, LastTransitionTime: metav1.Now()}}
 		_, err = e.c.Admin.CoreV1().Pods(e.namespace).UpdateStatus(ctx, p, metav1.UpdateOptions{})
 		return err == nil, nil

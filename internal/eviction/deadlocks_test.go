@@ -18,6 +18,11 @@ func TestDeadlocks(t *testing.T) {
 	t.Parallel()
 	unready := func(p *snapshot.Pod) { p.Ready = false }
 	most := func(n int32) func(*snapshot.Budget) { return func(b *snapshot.Budget) { b.Most = &n } }
+	daemonOf := func(group string) podOption {
+		return func(p *snapshot.Pod) {
+			p.Controller = &snapshot.Controller{Owner: snapshot.Owner{Group: group, Kind: "DaemonSet", Name: "agent"}}
+		}
+	}
 	const never, possible, ends = "gets stuck", "may get stuck", "ends"
 	for name, tt := range map[string]struct {
 		room   int64
@@ -48,6 +53,8 @@ func TestDeadlocks(t *testing.T) {
 		"a drained one is not ready, and may have no place":               {2, func(b *snapshot.Budget) { most(1)(b); b.Healthy, b.MinHealthy = 3, 3 }, unready, nil, possible, "1 of the 3"},
 		"a drained one is not ready, none needs to be, and there is room": {3, func(b *snapshot.Budget) { most(4)(b); b.Healthy = 3 }, unready, nil, ends, ""},
 		"a drained one is not ready, none needs to be, and there is none": {0, func(b *snapshot.Budget) { most(4)(b); b.Healthy = 3 }, unready, nil, possible, "3 of the 3"},
+		"one is a DaemonSet's, which is not drained":                      {1, most(1), daemonOf("apps"), nil, possible, "1 of the 2"},
+		"one is that of another group's DaemonSet":                        {1, most(1), daemonOf("apps.kruise.io"), nil, possible, "3 of the 3"},
 		"one has ended":           {0, most(2), completed, nil, ends, ""},
 		"one has not started":     {2, most(2), func(p *snapshot.Pod) { pending(p); unready(p) }, nil, ends, ""},
 		"nothing makes one again": {2, most(1), bare, nil, possible, "1 of the 3"},

@@ -88,6 +88,10 @@ func TestEvaluate_deadlocks(t *testing.T) {
 		"pods that are not ready ask no budget that always allows them": {[]snapshot.Budget{{Name: "strict", Selector: budget("", nil).Selector, Most: new(int32(0)), AlwaysAllow: true}}, two(unready), nil, nil, nil, ""},
 		"pods that are ready ask it":                                    {[]snapshot.Budget{{Name: "strict", Selector: budget("", nil).Selector, Most: new(int32(0)), AlwaysAllow: true}}, two(nil), nil, replacing, nil, "allows no eviction"},
 		"a DaemonSet's pod is not drained":                              {[]snapshot.Budget{budget("strict", new(int32(0)))}, two(daemon), nil, nil, nil, ""},
+		"a pod of another group's DaemonSet is drained": {[]snapshot.Budget{budget("strict", new(int32(0)))}, two(func(p *snapshot.Pod) {
+			daemon(p)
+			p.Controller.Group = "apps.kruise.io"
+		}), nil, replacing, nil, "allows no eviction"},
 		"a machine without a drain asks no budget": {[]snapshot.Budget{budget("strict", new(int32(0)))}, two(nil), func(o *Observed) {
 			for _, m := range o.Machines {
 				m.NoDrain = true
