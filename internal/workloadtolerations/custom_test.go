@@ -88,6 +88,35 @@ func TestWorkloadTolerations_podsThatCannotBeFoundAreSaid(t *testing.T) {
 	})
 }
 
+// The pods of what a custom resource makes are waited for, and the plan says nothing of unknown ones:
+// whatever the kind between, and whether the custom resource has a namespace.
+func TestWorkloadTolerations_podsOfOwnersAreKnown(t *testing.T) {
+	t.Parallel()
+	for _, scope := range []string{"Widget", "Gadget"} {
+		for _, kind := range []string{"Deployment", "StatefulSet", "ReplicaSet", "Job"} {
+			t.Run(scope+" with a "+kind, func(t *testing.T) {
+				t.Parallel()
+				inShop(t, func(t *testing.T, s *shop) {
+					object := acctest.Thing{}
+					if scope == "Widget" {
+						object = s.widget("owner", nil)
+					} else {
+						object = s.gadget(nil)
+					}
+					s.c.Own(t, s.make(kind, "web", 1, "", nil), s.c.Look(t, object))
+					s.managesWidgets()
+					config := s.manage(object, "team=a:NoExecute", map[string]any{"path": acctest.WidgetPath, "timeouts": map[string]any{"create": "25s"}})
+					if got := s.planned(s.fresh(), config).Diagnostics.Warnings(); strings.Contains(got, "names this object as its owner") || strings.Contains(got, "are not known") {
+						t.Errorf("the plan warns of unknown pods: %s", got)
+					}
+					// Nothing gives the pod the tolerations.
+					says(t, "error", s.tf.Apply(t, s.fresh(), config).Errors(), "the rollout did not finish in time", "1 pod still without the tolerations: web-")
+				})
+			})
+		}
+	}
+}
+
 // Workloads whose pods are unknown may need an old entry while any node has its taint:
 // it stays, and the plan after the taint has gone takes it away.
 func TestWorkloadTolerations_whatUnknownPodsMayNeedStays(t *testing.T) {
