@@ -96,6 +96,15 @@ func TestExplainPods(t *testing.T) {
 				"This apply has written no taint to node \"a\", so it evicts no pod. Find out why the rollout does not finish (kubectl rollout status deployment/web -n shop, kubectl describe pod, kubectl get events), " +
 				"or set a longer timeout in timeouts, and apply again: it continues where it stopped.\n\nOriginal error: context deadline exceeded",
 		},
+		"blocked": {
+			&rollout.StuckError{Workload: web, Lacking: []string{"web-0", "web-1"}, Blocking: []string{"web-1"}, Err: context.DeadlineExceeded},
+			`Unable to write taints of node "a": pods of Deployment "shop/web" do not tolerate them yet`,
+			"The template has the tolerations, but not every pod has them yet:\n\n  2 pods still without the tolerations: web-0, web-1\n  1 pod not ready or terminating: web-1\n\n" +
+				"With podManagementPolicy OrderedReady, the controller replaces no pod while another one is not ready or terminating. If web-1 does not become ready, delete it once the template has the tolerations " +
+				"(kubectl delete pod web-1 -n shop): the new pods have them. Pods that stay terminating on a node that is gone need --force.\n\n" +
+				"This apply has written no taint to node \"a\", so it evicts no pod. Find out why the rollout does not finish (kubectl rollout status deployment/web -n shop, kubectl describe pod, kubectl get events), " +
+				"or set a longer timeout in timeouts, and apply again: it continues where it stopped.\n\nOriginal error: context deadline exceeded",
+		},
 		"held": {
 			&rollout.HoldError{Workload: web, Pods: []*snapshot.Pod{{Name: "web-0"}}},
 			`Unable to write taints of node "a": pods of Deployment "shop/web" do not tolerate them yet`,

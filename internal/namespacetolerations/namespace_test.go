@@ -5,6 +5,7 @@ package namespacetolerations_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -116,6 +117,35 @@ func TestNamespaceTolerations_lifecycle(t *testing.T) {
 			t.Fatalf("annotations are left: %v", left)
 		}
 	})
+}
+
+// TestNamespaceTolerations_warnsInAnEmptyNamespace of what it rejects in every pod, or in those with
+// requests or limits.
+func TestNamespaceTolerations_warnsInAnEmptyNamespace(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct{ allowed, summary, add string }{
+		"nothing of what admission adds": {"team*", "Every new pod of namespace %q would be rejected",
+			"node.kubernetes.io/not-ready Exists:NoExecute for 300s\n  node.kubernetes.io/unreachable Exists:NoExecute for 300s\n  node.kubernetes.io/memory-pressure Exists:NoSchedule"},
+		"one of the two": {"team* node.kubernetes.io/not-ready*", "Every new pod of namespace %q would be rejected",
+			"node.kubernetes.io/unreachable Exists:NoExecute for 300s\n  node.kubernetes.io/memory-pressure Exists:NoSchedule"},
+		"both, and no memory pressure": {"team* node.kubernetes.io/not-ready* node.kubernetes.io/unreachable*", "Every new pod of namespace %q with requests or limits would be rejected",
+			"node.kubernetes.io/memory-pressure Exists:NoSchedule"},
+		"all": {"team* node.kubernetes.io/not-ready* node.kubernetes.io/unreachable* node.kubernetes.io/memory-pressure*", "", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			acctest.OnFake(t, func(t *testing.T, c *acctest.Cluster) {
+				s := stageOn(t, c)
+				got := s.tf.Plan(t, fresh(), s.config("", tt.allowed)).Diagnostics.Warnings()
+				switch {
+				case tt.summary == "" && strings.Contains(got, "would be rejected"):
+					t.Errorf("no pod is rejected, and the plan says: %s", got)
+				case tt.summary != "":
+					acctest.WantAll(t, got, fmt.Sprintf(tt.summary, s.namespace), "Add to allowed:\n\n  "+tt.add)
+				}
+			})
+		})
+	}
 }
 
 func TestNamespaceTolerations_import(t *testing.T) {
