@@ -105,9 +105,9 @@ func TestAccWorkloadTolerations_workloadDeletedInTheMiddleOfTheWait(t *testing.T
 	says(t, "error", (<-done).Errors(), `Unable to find Deployment "`+s.namespace+`/web"`, `AttributeName("workload")`)
 }
 
-// Strategy Recreate ends the old pods first: between the old and the new ones
-// no pod lacks anything, and the wait must not end there.
-func TestAccWorkloadTolerations_waitDoesNotEndBetweenOldAndNewPods(t *testing.T) {
+// Strategy Recreate ends the old pods first: between the old and the new ones no pod lacks anything, and
+// the wait may end there, since every pod that comes then has the tolerations.
+func TestAccWorkloadTolerations_podsOfARecreatedDeploymentHaveThem(t *testing.T) {
 	t.Parallel()
 	s := openShop(t)
 	thing := s.make("Deployment", "web", 2, "", map[string]any{"strategy": map[string]any{"type": "Recreate"}})
