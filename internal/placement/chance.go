@@ -25,6 +25,7 @@ const (
 	ofStarts
 	ofVictims
 	ofEvictions
+	ofVolumes
 )
 
 func newChance(seed uint64, order int) chance { return chance(seed).of(ofOrders, uint64(order)) } //nolint:gosec // Orders count from 0.

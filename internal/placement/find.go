@@ -106,6 +106,9 @@ func (s *simulation) ask(c *class, i int32) answer {
 	if !s.static(c.search, i) {
 		return unresolvable
 	}
+	if _, stored := s.stored(c, i); !stored {
+		return unresolvable
+	}
 	n := s.state(i)
 	if n.portTaken(c.ports) {
 		return unschedulable
@@ -129,6 +132,9 @@ func (s *simulation) ask(c *class, i int32) answer {
 // obstacle returns how pods keep those of a class away from a node, and what is free of a
 // resource that is short.
 func (s *simulation) obstacle(c *class, i int32) (o obstacle, free int64, refuses bool) {
+	if o, stored := s.stored(c, i); !stored {
+		return o, 0, true
+	}
 	n := s.state(i)
 	if n.portTaken(c.ports) {
 		return obstacle{kind: byPort}, 0, true

@@ -33,6 +33,10 @@ const (
 	byPort
 	byShortage
 	byVolumeLimit
+	byFreeVolume
+	byTopology
+	byCapacity
+	byOpenClaim
 	byClaim
 	bySpread
 	byPodAffinity
@@ -44,7 +48,8 @@ const (
 // obstacle is what keeps a pod away from a node.
 type obstacle struct {
 	kind kind
-	// key, value and effect are of the taint; key is the resource that is short, or the driver of volumes.
+	// key, value and effect are of the taint; key is the resource that is short, the driver
+	// of volumes, their StorageClass, or the state of a claim, value how much of its capacity is needed.
 	key, value string
 	effect     corev1.TaintEffect
 	// volume reports which one of the pod's volumes it is.
@@ -254,7 +259,7 @@ func (o obstacle) brief() string {
 	}
 	return map[kind]string{
 		byTaint: "taint", byCordon: "cordon", byDrain: "drain", bySelector: "selector", byAffinity: "affinity", byPort: "host port", bySpread: "spread",
-		byVolumeLimit: "volume limit", byClaim: "claim", byPodAffinity: "pod affinity", byPodAntiAffinity: "anti-affinity", byAntiAffinityOfPods: "anti-affinity", byVolume: "volume",
+		byVolumeLimit: "volume limit", byFreeVolume: "volume", byTopology: "topology", byCapacity: "storage capacity", byOpenClaim: "claim", byClaim: "claim", byPodAffinity: "pod affinity", byPodAntiAffinity: "anti-affinity", byAntiAffinityOfPods: "anti-affinity", byVolume: "volume",
 	}[o.kind]
 }
 
@@ -304,6 +309,8 @@ func (o obstacle) phrase(many bool, d *snapshot.Demand, most int64) string {
 		return verb("is", "are") + " not where its volume is"
 	case byPort, byVolumeLimit, byClaim, bySpread, byPodAffinity, byPodAntiAffinity, byAntiAffinityOfPods:
 		return o.besides(verb)
+	case byFreeVolume, byTopology, byCapacity, byOpenClaim:
+		return o.storage(verb)
 	}
 	name := corev1.ResourceName(o.key)
 	if name == corev1.ResourcePods {

@@ -15,6 +15,7 @@ import (
 func (s *simulation) run(seed uint64, order int) {
 	s.chance = newChance(seed, order)
 	s.reset()
+	s.used.reset(order%2 == 1)
 	for _, r := range s.replacements {
 		r.absent = order%5 == 2 && r.doubtful()
 	}
@@ -66,7 +67,7 @@ func (s *simulation) reset() {
 	clear(s.isPreempted)
 	s.replacements = s.replacements[:s.fixed]
 	for _, r := range s.replacements {
-		r.node, r.created, r.since, r.delayed, r.refused = -1, false, 0, false, nil
+		r.node, r.created, r.since, r.delayed, r.refused, r.binding = -1, false, 0, false, nil, binding{}
 	}
 	for _, c := range s.classes {
 		c.failed, c.hopeless = failure{}, failure{}

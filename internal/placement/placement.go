@@ -60,6 +60,7 @@ type Finder struct {
 	// admissions are what LimitRanges make of new pods.
 	admissions map[demandIn]*admitted
 	rooms      rooms
+	storage    storage
 
 	volumeSets map[volumeSet]*volumeSet
 	bindings   map[location]string
@@ -75,7 +76,7 @@ func New(s *snapshot.Snapshot, change Change, comparison bool) *Finder {
 	return &Finder{
 		snapshot: s, change: change, comparison: comparison,
 		byLabel: map[string]map[string][]*place{}, searches: map[searchKey]*nodeSearch{}, results: map[resultKey]*Result{},
-		reasons: map[reasonKey]string{}, admissions: map[demandIn]*admitted{},
+		reasons: map[reasonKey]string{}, admissions: map[demandIn]*admitted{}, storage: newStorage(),
 		volumeSets: map[volumeSet]*volumeSet{}, bindings: map[location]string{},
 		required: map[*snapshot.Scheduling]nodeaffinity.RequiredNodeAffinity{},
 	}
@@ -99,7 +100,7 @@ type place struct {
 
 // Fits reports whether any node would take the pod after the change, if it had this
 // scheduling and came alone: by its taints, cordon, node selector, required node
-// affinity, bound volumes and requests.
+// affinity, volumes and requests.
 func (f *Finder) Fits(pod *snapshot.Pod, s *snapshot.Scheduling) bool {
 	return f.Find(pod, s).Fits()
 }
@@ -156,6 +157,7 @@ func (f *Finder) Find(pod *snapshot.Pod, s *snapshot.Scheduling) *Result {
 type searchKey struct {
 	scheduling *snapshot.Scheduling
 	volumes    *volumeSet
+	open       *openClaims
 }
 
 // soon is how many nodes that would take a pod it takes, as a rule, to find one
@@ -169,6 +171,8 @@ type nodeSearch struct {
 	tolerations []corev1.Toleration
 	// cordon reports that a cordon is tolerated.
 	cordon bool
+	// open are the claims that no volume is bound to.
+	open *openClaims
 	// candidates are the nodes to look at, of which the first next have been.
 	// Those that are not among them do not match the first constraint.
 	candidates []*place
@@ -183,10 +187,11 @@ type nodeSearch struct {
 
 func (f *Finder) search(pod *snapshot.Pod, s *snapshot.Scheduling) *nodeSearch {
 	volumes := f.snapshot.VolumesOf(pod)
-	key := searchKey{s, f.volumeSet(volumes)}
+	key := searchKey{s, f.volumeSet(volumes), f.openClaims(pod)}
 	found, known := f.searches[key]
 	if !known {
 		found = f.newSearch(s, volumes)
+		found.open = key.open
 		f.searches[key] = found
 	}
 	return found
@@ -238,6 +243,9 @@ func (f *Finder) refuses(l *nodeSearch, p *place) (obstacle, bool) {
 		if !l.constraints[i].matches(p.node) {
 			return l.constraints[i].obstacle, true
 		}
+	}
+	if o, lacks := f.lacksStorage(l.open, p); lacks {
+		return o, true
 	}
 	switch {
 	case p.closed, p.drained && !l.cordon:

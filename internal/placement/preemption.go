@@ -244,6 +244,8 @@ func (s *simulation) evict(i int32, v occupant) {
 	s.remove(i, v)
 	if v.replacement != nil {
 		v.replacement.node = -1
+		s.used.release(v.replacement.binding)
+		v.replacement.binding = binding{}
 		if v.pod.Controller != nil {
 			s.queue.push(v.replacement)
 		}

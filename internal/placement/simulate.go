@@ -73,6 +73,8 @@ type Outcome struct {
 	UnknownRanges    bool
 	// UnknownVolumeLimits is set where pods have CSI volumes, and limits of these could not be read.
 	UnknownVolumeLimits bool
+	// UnmodelledStorage names what is not known of the storage that pods need whose claims no volume is bound to.
+	UnmodelledStorage []string
 	// Victims are the pods that preemption evicts in any order, sorted by namespace and name. Like
 	// Preempted, they are without those that it evicts without the change as well.
 	Victims []Victim
@@ -97,6 +99,7 @@ func Join(outcomes ...*Outcome) *Outcome {
 		out.UnknownRanges = out.UnknownRanges || o.UnknownRanges
 		out.UnknownVolumeLimits = out.UnknownVolumeLimits || o.UnknownVolumeLimits
 		out.UnmodelledRanges = append(out.UnmodelledRanges, o.UnmodelledRanges...)
+		out.UnmodelledStorage = append(out.UnmodelledStorage, o.UnmodelledStorage...)
 		out.Victims = append(out.Victims, o.Victims...)
 		maps.Copy(out.groups, o.groups)
 		for i := range o.Workloads {
@@ -108,7 +111,7 @@ func Join(outcomes ...*Outcome) *Outcome {
 			out.Workloads = append(out.Workloads, o.Workloads[i])
 		}
 	}
-	for _, list := range []*[]string{&out.UnmodelledQuotas, &out.UnmodelledRanges} {
+	for _, list := range []*[]string{&out.UnmodelledQuotas, &out.UnmodelledRanges, &out.UnmodelledStorage} {
 		slices.Sort(*list)
 		*list = slices.Compact(*list)
 	}
@@ -138,6 +141,8 @@ type Group struct {
 	// PolicyUnknown is set where its StatefulSet does not create it in some order, and would if its
 	// podManagementPolicy were Parallel.
 	PolicyUnknown bool
+	// UnknownVolumes is set where nothing is known of the volumes of a generic ephemeral one.
+	UnknownVolumes bool
 
 	size, placed int
 	all          Range
@@ -257,6 +262,7 @@ func (s *simulation) try(orders int, seed uint64) *Outcome {
 		out.Cut = s.cut
 	}
 	s.prove()
+	out.UnmodelledStorage = s.unmodelledStorage()
 	out.UnmodelledQuotas, out.UnknownQuotas = slices.Sorted(maps.Keys(s.quotas.unmodelled)), f.snapshot.Quotas == nil
 	out.UnmodelledRanges, out.UnknownRanges = slices.Sorted(maps.Keys(s.unmodelledRanges)), f.snapshot.LimitRanges == nil
 	out.groups = make(map[*snapshot.Pod]*Group, s.fixed)

@@ -42,6 +42,8 @@ type simulation struct {
 	quotas    *quotas
 	// attachments are limited by drivers of volumes.
 	attachments attachments
+	// used is the storage of claims that no volume was bound to.
+	used usedStorage
 	// unmodelledRanges are the LimitRanges with defaults that differ from those of others.
 	unmodelledRanges map[string]bool
 	// preempting is the highest priority of a pod that may preempt others.
@@ -114,6 +116,8 @@ type replacement struct {
 	refused *Refusal
 	// delayed is set for one that was placed at a later moment.
 	delayed bool
+	// binding is what it has used of the storage.
+	binding binding
 }
 
 func (r *replacement) notCreated() bool { return r.node < 0 && !r.created }
@@ -132,6 +136,7 @@ func newSimulation(f *Finder, evicted []Eviction) *simulation {
 	}
 	for i := range evicted {
 		s.depart(&evicted[i])
+		s.returns(evicted[i].Pod)
 	}
 	s.terminate()
 	s.doubt()
@@ -270,6 +275,7 @@ func (s *simulation) placeQueued() (placed bool) {
 func (s *simulation) bind(r *replacement, node int32) {
 	r.node, r.delayed = node, s.moment > r.since
 	s.add(node, occupant{pod: r.pod, replacement: r})
+	s.store(r, node)
 	if r.set == nil {
 		return
 	}

@@ -52,6 +52,8 @@ type Snapshot struct {
 	Volumes map[string]map[string]*Volume
 	// Attachments are limits of CSI volumes, nil where they were not read.
 	Attachments *Attachments
+	// Storage decides about claims that no volume is bound to, nil where it was not read.
+	Storage *Storage
 	// NamespaceLabels are the labels of namespaces, nil where they were not read.
 	NamespaceLabels map[string]labels.Set
 	// Admission is what is given to pods when they are made.
@@ -265,7 +267,7 @@ func (s *Snapshot) SortedNodes() []*Node {
 func (s *Snapshot) With(nodes map[string]*Node, daemons map[types.UID]*Daemon) *Snapshot {
 	out := &Snapshot{
 		Nodes: maps.Clone(s.Nodes), Pods: s.Pods, Only: s.Only, Waiting: s.Waiting, Parents: s.Parents, Daemons: maps.Clone(s.Daemons), Ordered: s.Ordered,
-		Budgets: s.Budgets, Quotas: s.Quotas, LimitRanges: s.LimitRanges, Volumes: s.Volumes, Attachments: s.Attachments, NamespaceLabels: s.NamespaceLabels, Admission: s.Admission, Gaps: s.Gaps, OwnerGaps: s.OwnerGaps,
+		Budgets: s.Budgets, Quotas: s.Quotas, LimitRanges: s.LimitRanges, Volumes: s.Volumes, Attachments: s.Attachments, Storage: s.Storage, NamespaceLabels: s.NamespaceLabels, Admission: s.Admission, Gaps: s.Gaps, OwnerGaps: s.OwnerGaps,
 	}
 	maps.Copy(out.Nodes, nodes)
 	maps.Copy(out.Daemons, daemons)

@@ -1,0 +1,189 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package placement
+
+import (
+	"slices"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/labels"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
+)
+
+// threeNodes have the label "node", and node n1 is the one that is tainted.
+func threeNodes() world {
+	var nodes []*snapshot.Node
+	for _, name := range []string{"n1", "n2", "n3"} {
+		nodes = append(nodes, labelled(having(node(name), 8, 8), "node", name))
+	}
+	return newWorld(nodes...).stored()
+}
+
+// scratched are pods of a workload on node n1 with a generic ephemeral volume each.
+func (w world) scratched(n int, class string, options ...claimOption) world {
+	for _, name := range []string{"p0", "p1", "p2"}[:n] {
+		w.owns(name, class, options...).run(pod(name, "n1", ephemeralVolume, asking(1, 1)))
+	}
+	return w
+}
+
+func TestOpenClaims_replacementsNeedStorage(t *testing.T) {
+	t.Parallel()
+	narrow := func(w world, value string) world {
+		w.Storage.Classes["dynamic"].Topologies = []corev1.TopologySelectorTerm{{MatchLabelExpressions: []corev1.TopologySelectorLabelRequirement{{Key: "node", Values: []string{value}}}}}
+		return w
+	}
+	set := func(options ...claimOption) world {
+		return threeNodes().claim("data-db-0", "static", append(options, deleting)...).run(pod("db-0", "n1", claiming("data-db-0"), ownedBy("StatefulSet", "db"), asking(1, 1)))
+	}
+	for name, tt := range map[string]struct {
+		world   world
+		missing Range
+		reason  string
+		unknown []string
+	}{
+		"a volume is provisioned for each":                                {world: threeNodes().scratched(3, "dynamic")},
+		"the topology has one node":                                       {world: narrow(threeNodes(), "n2").scratched(3, "dynamic")},
+		"the topology has the tainted node alone":                         {world: narrow(threeNodes(), "n1").scratched(2, "dynamic"), missing: Range{2, 2}, reason: "2 are outside the allowedTopologies of StorageClass dynamic, 1 is tainted gone:NoExecute"},
+		"there is no volume":                                              {world: threeNodes().scratched(1, "static"), missing: Range{1, 1}, reason: "3 have no available volume of StorageClass static"},
+		"there is one volume for two pods":                                {world: threeNodes().scratched(2, "static").volume("a", "n2", 1), missing: Range{1, 1}, reason: "3 have no available volume of StorageClass static"},
+		"there are two volumes for two pods":                              {world: threeNodes().scratched(2, "static").volume("a", "n2", 1).volume("b", "n3", 1)},
+		"volumes of any node":                                             {world: threeNodes().scratched(2, "static").volume("a", "", 1).volume("b", "", 2)},
+		"the volume is too small":                                         {world: threeNodes().scratched(1, "static", gi(2)).volume("a", "n2", 1), missing: Range{1, 1}, reason: "3 have no available volume of StorageClass static"},
+		"the class does not exist":                                        {world: threeNodes().scratched(1, "none"), missing: Range{1, 1}, reason: "3 have no available volume of StorageClass none"},
+		"a new claim of a class that does not wait":                       {world: threeNodes().scratched(1, "immediate"), unknown: []string{`volumes of StorageClass "immediate"`}},
+		"capacity for one, which the scheduler may subtract":              {world: threeNodes().scratched(2, "dynamic").limited(capacity("n2", 1<<30, -1)), missing: Range{0, 1}, reason: "3 lack storage capacity of StorageClass dynamic (needs 1Gi)"},
+		"capacity for one on each of two nodes":                           {world: threeNodes().scratched(2, "dynamic").limited(capacity("n2", 1<<30, -1), capacity("n3", 1<<30, -1))},
+		"too little capacity":                                             {world: threeNodes().scratched(1, "dynamic").limited(capacity("n2", 1<<20, -1)), missing: Range{1, 1}, reason: "3 lack storage capacity of StorageClass dynamic (needs 1Gi)"},
+		"capacity that the volumes of the evicted pods return":            {world: threeNodes().scratched(2, "dynamic").limited(capacity("", 0, -1))},
+		"a claim of a StatefulSet that is being deleted is created again": {world: set().volume("a", "n2", 1)},
+		"it finds no volume":                                              {world: set(), missing: Range{1, 1}, reason: "3 have no available volume of StorageClass static"},
+		"a volume is reserved for it by name":                             {world: set().volume("a", "n2", 1, reserved("data-db-0", ""))},
+		"a volume is reserved for the one that is being deleted":          {world: set().volume("a", "n2", 1, reserved("data-db-0", "uid-data-db-0")), missing: Range{1, 1}, reason: "3 have no available volume of StorageClass static"},
+		"a claim of a Deployment that is being deleted":                   {world: threeNodes().claim("data", "static", deleting).volume("a", "n2", 1).run(pod("p", "n1", claiming("data"))), missing: Range{1, 1}, reason: "3 are ruled out while its claim is being deleted"},
+		"a claim that has lost its volume":                                {world: threeNodes().claim("data", "static", lost).run(pod("p", "n1", claiming("data"))), missing: Range{1, 1}, reason: "3 are ruled out while its claim has lost its volume"},
+		"a claim of a StatefulSet that is gone":                           {world: threeNodes().run(pod("db-0", "n1", claiming("data-db-0"), ownedBy("StatefulSet", "db"))), unknown: []string{"claims of StatefulSets"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			out := tt.world.simulate()
+			got := out.Workloads[0]
+			if got.Missing != tt.missing || got.Reason != tt.reason || !slices.Equal(out.UnmodelledStorage, tt.unknown) {
+				t.Errorf("pending %v, reason %q, not modelled %q", got.Missing, got.Reason, out.UnmodelledStorage)
+			}
+		})
+	}
+}
+
+func TestOpenClaims_whatWasNotReadKeepsNoPodAway(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		forget  func(s *snapshot.Snapshot)
+		unknown []string
+		volumes bool
+	}{
+		"nothing":         {forget: func(*snapshot.Snapshot) {}},
+		"no storage":      {forget: func(s *snapshot.Snapshot) { s.Storage = nil }, volumes: true},
+		"no claims":       {forget: func(s *snapshot.Snapshot) { s.Storage.Claims = nil }, unknown: []string{"PersistentVolumeClaims"}, volumes: true},
+		"no classes":      {forget: func(s *snapshot.Snapshot) { s.Storage.Classes = nil }, unknown: []string{"StorageClasses"}},
+		"no capacities":   {forget: func(s *snapshot.Snapshot) { s.Storage.Classes["dynamic"].Unknown = true }, unknown: []string{"storage capacities"}},
+		"no claim of one": {forget: func(s *snapshot.Snapshot) { clear(s.Storage.Owned) }, volumes: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := threeNodes().scratched(1, "dynamic")
+			tt.forget(w.Snapshot)
+			out := w.simulate()
+			group := out.Of(w.named(t, "p0"))
+			if out.Missing != (Range{}) || !slices.Equal(out.UnmodelledStorage, tt.unknown) || group.UnknownVolumes != tt.volumes {
+				t.Errorf("pending %v, not modelled %q, unknown volumes %t", out.Missing, out.UnmodelledStorage, group.UnknownVolumes)
+			}
+		})
+	}
+}
+
+func TestOpenClaims_podsThatWaitUseVolumes(t *testing.T) {
+	t.Parallel()
+	w := threeNodes().scratched(1, "static").volume("a", "n2", 1).volume("b", "n3", 1)
+	first, second := pod("w0", "", ownedBy("StatefulSet", "w"), claiming("one")), pod("w1", "", ownedBy("StatefulSet", "w"), claiming("two"))
+	w.claim("one", "static")
+	w.Waiting = []*snapshot.Pod{first}
+	if got := w.simulate().of(t, "web-5d").Missing; got != (Range{}) {
+		t.Errorf("one pod waits for two volumes: pending %v", got)
+	}
+	w.claim("two", "static")
+	w.Waiting = append(w.Waiting, second)
+	if got := w.simulate().of(t, "web-5d").Missing; got != (Range{Min: 0, Max: 1}) && got != (Range{Min: 1, Max: 1}) {
+		t.Errorf("two pods wait for two volumes: pending %v", got)
+	}
+	second.Claims = []string{"one"}
+	if got := w.simulate().of(t, "web-5d").Missing; got != (Range{}) {
+		t.Errorf("two pods with one claim wait for two volumes: pending %v", got)
+	}
+}
+
+func TestOpenClaims_aPreemptedPodReturnsItsVolume(t *testing.T) {
+	t.Parallel()
+	w := threeNodes()
+	for _, name := range []string{"n2", "n3"} {
+		w.Nodes[name] = labelled(having(node(name), 1, 8), "node", name)
+	}
+	w.owns("low", "static").run(pod("low", "n1", ephemeralVolume, asking(1, 1), ownedBy("StatefulSet", "low"))).run(
+		other("high", "n1", asking(1, 1), priority(9)), other("higher", "n1", asking(1, 1), priority(9))).volume("a", "n2", 1)
+	sim := newSimulation(New(w.Snapshot, gone("n1"), false), w.evictAll("n1"))
+	for order := range Orders {
+		sim.run(1, order)
+		used := 0
+		for _, r := range sim.replacements {
+			if r.pod.Name == "low" && r.node >= 0 {
+				used++
+			}
+		}
+		if len(sim.used.volumes) != used {
+			t.Fatalf("order %d: %d volumes are used, %d pods have one", order, len(sim.used.volumes), used)
+		}
+	}
+}
+
+func TestFreeVolume_matchesARequest(t *testing.T) {
+	t.Parallel()
+	rwo, rwx := corev1.ReadWriteOnce, corev1.ReadWriteMany
+	volume := func() *snapshot.FreeVolume {
+		return &snapshot.FreeVolume{Class: "fast", Size: 10, Modes: []corev1.PersistentVolumeAccessMode{rwo}, Labels: labels.Set{"tier": "gold"}, Attributes: "v", Block: true}
+	}
+	request := func() *snapshot.ClaimRequest {
+		return &snapshot.ClaimRequest{Class: "fast", Size: 10, Modes: []corev1.PersistentVolumeAccessMode{rwo}, Attributes: "v", Block: true}
+	}
+	for name, tt := range map[string]struct {
+		change func(v *snapshot.FreeVolume, r *snapshot.ClaimRequest)
+		fits   bool
+	}{
+		"all is equal":              {change: func(*snapshot.FreeVolume, *snapshot.ClaimRequest) {}, fits: true},
+		"a larger volume":           {change: func(v *snapshot.FreeVolume, _ *snapshot.ClaimRequest) { v.Size++ }, fits: true},
+		"a smaller volume":          {change: func(v *snapshot.FreeVolume, _ *snapshot.ClaimRequest) { v.Size-- }},
+		"another class":             {change: func(v *snapshot.FreeVolume, _ *snapshot.ClaimRequest) { v.Class = "slow" }},
+		"another volume mode":       {change: func(v *snapshot.FreeVolume, _ *snapshot.ClaimRequest) { v.Block = false }},
+		"other attributes":          {change: func(v *snapshot.FreeVolume, _ *snapshot.ClaimRequest) { v.Attributes = "" }},
+		"an access mode more":       {change: func(v *snapshot.FreeVolume, _ *snapshot.ClaimRequest) { v.Modes = append(v.Modes, rwx) }, fits: true},
+		"an access mode that lacks": {change: func(_ *snapshot.FreeVolume, r *snapshot.ClaimRequest) { r.Modes = append(r.Modes, rwx) }},
+		"a selector that matches": {change: func(_ *snapshot.FreeVolume, r *snapshot.ClaimRequest) {
+			r.Selector = labels.SelectorFromSet(labels.Set{"tier": "gold"})
+		}, fits: true},
+		"a selector that does not": {change: func(_ *snapshot.FreeVolume, r *snapshot.ClaimRequest) {
+			r.Selector = labels.SelectorFromSet(labels.Set{"tier": "tin"})
+		}},
+		"a volume of another claim's": {change: func(v *snapshot.FreeVolume, _ *snapshot.ClaimRequest) { v.For = "app/other" }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			v, r := volume(), request()
+			tt.change(v, r)
+			if fits := v.Matches(r); fits != tt.fits {
+				t.Errorf("matches %t, want %t", fits, tt.fits)
+			}
+		})
+	}
+}

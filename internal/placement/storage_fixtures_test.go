@@ -1,0 +1,98 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package placement
+
+import (
+	"cmp"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
+)
+
+// stored gives a world storage with these classes: "static" and "dynamic" wait for a pod, "immediate" does not, volumes of
+// "static" are made by people and of "dynamic" by a provisioner.
+func (w world) stored() world {
+	w.Storage = &snapshot.Storage{
+		Claims: map[string]map[string]*snapshot.Claim{"app": {}}, Bound: map[string]map[string]string{"app": {}}, Owned: map[types.UID][]*snapshot.Claim{},
+		Classes: map[string]*snapshot.StorageClass{
+			"static": {Waits: true}, "dynamic": {Waits: true, Provisions: true}, "immediate": {Provisions: true},
+		},
+	}
+	return w
+}
+
+type claimOption func(*snapshot.Claim)
+
+// claim adds a claim of namespace "app" for 1 Gi.
+func (w world) claim(name, class string, options ...claimOption) world {
+	w.Storage.Claims["app"][name] = request(name, class, options...)
+	return w
+}
+
+func request(name, class string, options ...claimOption) *snapshot.Claim {
+	c := &snapshot.Claim{Namespace: "app", Name: name, UID: types.UID("uid-" + name), Request: &snapshot.ClaimRequest{Class: class, Size: 1 << 30}}
+	for _, o := range options {
+		o(c)
+	}
+	return c
+}
+
+func gi(n int64) claimOption { return func(c *snapshot.Claim) { c.Request.Size = n << 30 } }
+
+func selected(node string) claimOption { return func(c *snapshot.Claim) { c.SelectedNode = node } }
+
+func named(c *snapshot.Claim)    { c.Named = true }
+func deleting(c *snapshot.Claim) { c.Deleting = true }
+func lost(c *snapshot.Claim)     { c.Lost = true }
+
+// owns adds a claim of a generic ephemeral volume of a pod.
+func (w world) owns(pod, class string, options ...claimOption) world {
+	uid := types.UID("uid-" + pod)
+	one := request(pod+"-scratch", class, options...)
+	w.Storage.Owned[uid] = append(w.Storage.Owned[uid], one)
+	w.Storage.Bound["app"][one.Name] = "pv-of-" + pod
+	return w
+}
+
+func ephemeralVolume(p *snapshot.Pod) { p.Ephemeral = true }
+
+type volumeOption func(*snapshot.FreeVolume)
+
+// volume adds a volume of class "static" that can be bound on nodes with this value of the label "node", anywhere for "".
+func (w world) volume(name, node string, gi int64, options ...volumeOption) world {
+	v := &snapshot.FreeVolume{Name: name, Class: "static", Size: gi << 30}
+	if node != "" {
+		v.Affinity = &corev1.NodeSelector{NodeSelectorTerms: []corev1.NodeSelectorTerm{expression("node", "In", node)}}
+	}
+	for _, o := range options {
+		o(v)
+	}
+	w.Storage.Volumes = append(w.Storage.Volumes, v)
+	slices.SortStableFunc(w.Storage.Volumes, func(a, b *snapshot.FreeVolume) int { return cmp.Compare(a.Size, b.Size) })
+	return w
+}
+
+func reserved(claim string, uid types.UID) volumeOption {
+	return func(v *snapshot.FreeVolume) { v.For, v.ForUID = "app/"+claim, uid }
+}
+
+// limited has the driver of class "dynamic" report capacities.
+func (w world) limited(capacities ...*snapshot.Capacity) world {
+	class := w.Storage.Classes["dynamic"]
+	class.Limited, class.Capacities = true, capacities
+	return w
+}
+
+// capacity is what is left for nodes with this value of the label "node", for all nodes for "".
+func capacity(node string, total, largest int64) *snapshot.Capacity {
+	nodes := labels.Everything()
+	if node != "" {
+		nodes = labels.SelectorFromSet(labels.Set{"node": node})
+	}
+	return &snapshot.Capacity{Nodes: nodes, Total: total, Largest: largest}
+}
