@@ -127,6 +127,7 @@ func notModelled(s Subject, report *eviction.Report) string {
 	if out.UnknownVolumeLimits {
 		parts = append(parts, "volume limits")
 	}
+	parts = append(parts, out.UnmodelledStorage...)
 	parts = append(parts, unmodelledPods(report)...)
 	if len(parts) == 0 {
 		return ""
@@ -161,7 +162,7 @@ func unmodelledPods(report *eviction.Report) (parts []string) {
 	var schedulers []string
 	devices, ephemeral := 0, 0
 	for _, v := range report.Pods {
-		if v.Pod.Ephemeral && out.Of(v.Pod) != nil {
+		if group := out.Of(v.Pod); group != nil && group.UnknownVolumes {
 			ephemeral++
 		}
 		if d := v.Pod.Demand; d != nil && out.Of(v.Pod) != nil {

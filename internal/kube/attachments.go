@@ -11,31 +11,22 @@ import (
 	storagev1 "k8s.io/api/storage/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/printable"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
 )
 
-// claimedVolumes are CSI volumes by namespace and claim.
-type claimedVolumes map[string]map[string]*snapshot.CSIVolume
-
-// Judge calls judge with a snapshot, and once more with a newer one that has the limits of CSI volumes, if the pods
-// that it returns have such volumes and the first snapshot has no limits. It returns the last snapshot. Snapshots of
-// this process have the limits from then on. Errors: those of the API server.
+// Judge calls judge with a snapshot, and once more with a newer one that has what the pods that it returns need: the
+// limits of CSI volumes, where they have such volumes, and storage, where they or pods that wait for a node have
+// claims that no volume is bound to. It returns the last snapshot. Snapshots of this process have both from then on.
+// Errors: those of the API server.
 func (c *Cluster) Judge(ctx context.Context, s *snapshot.Snapshot, judge func(*snapshot.Snapshot) []*snapshot.Pod) (*snapshot.Snapshot, error) {
 	evicted := judge(s)
-	if s.Attachments != nil || !slices.ContainsFunc(evicted, func(p *snapshot.Pod) bool { return len(p.Claims) > 0 }) {
-		return s, nil
-	}
-	volumes, err := c.claims.get(ctx, func() (claimedVolumes, error) { return c.claimedVolumes(ctx) })
-	found := &snapshot.Attachments{Volumes: volumes}
-	if err != nil || !slices.ContainsFunc(evicted, func(p *snapshot.Pod) bool { return len(found.Of(p)) > 0 }) {
+	learned, err := c.learnVolumes(ctx, s, evicted)
+	if err != nil || !learned {
 		return s, err
 	}
-	if found.Limits, err = c.limits.get(ctx, func() (map[string]map[string]int64, error) { return c.volumeLimits(ctx) }); err != nil {
-		return s, err
-	}
-	c.attachments.CompareAndSwap(nil, found)
 	newer, err := c.Snapshot(ctx)
 	if err == nil {
 		judge(newer)
@@ -43,33 +34,79 @@ func (c *Cluster) Judge(ctx context.Context, s *snapshot.Snapshot, judge func(*s
 	return newer, err
 }
 
-// claimedVolumes lists the claims where there are CSI volumes, unless they are known. Without the right to, there are
-// none.
-func (c *Cluster) claimedVolumes(ctx context.Context) (claimedVolumes, error) {
+// learnVolumes reports whether snapshots have more from now on.
+func (c *Cluster) learnVolumes(ctx context.Context, s *snapshot.Snapshot, evicted []*snapshot.Pod) (learned bool, err error) {
+	if len(evicted) == 0 {
+		return false, nil
+	}
+	placed := slices.DeleteFunc(slices.Concat(evicted, s.Waiting), func(p *snapshot.Pod) bool { return len(p.Claims) == 0 && !p.Ephemeral })
+	if len(placed) == 0 {
+		return false, nil
+	}
+	stored, err := c.claims.get(ctx, func() (storage, error) { return c.withClaims(ctx) })
+	if err != nil {
+		return false, err
+	}
+	attach, err := c.learnAttachments(ctx, s, &stored, evicted)
+	if err != nil {
+		return false, err
+	}
+	store, err := c.learnStorage(ctx, s, &stored, placed)
+	return attach || store, err
+}
+
+// withClaims lists the claims, unless they are known. Without the right to, there are none.
+func (c *Cluster) withClaims(ctx context.Context) (storage, error) {
 	around, err := c.around(ctx)
 	stored := around.storage
-	if err != nil || len(stored.csi) == 0 {
-		return nil, err
+	if err != nil || stored.claims != nil {
+		return stored, err
 	}
-	if stored.claims == nil {
-		if err := c.claimsInto(ctx, &stored); err != nil && !errors.Is(err, ErrForbidden) {
-			return nil, err
-		}
+	if err := c.claimsInto(ctx, &stored); err != nil && !errors.Is(err, ErrForbidden) {
+		return stored, err
 	}
-	out := claimedVolumes{}
-	for namespace, claims := range stored.claims {
+	return stored, nil
+}
+
+// learnAttachments reads limits of CSI volumes.
+func (c *Cluster) learnAttachments(ctx context.Context, s *snapshot.Snapshot, stored *storage, evicted []*snapshot.Pod) (learned bool, err error) {
+	if s.Attachments != nil || len(stored.csi) == 0 {
+		return false, nil
+	}
+	found := stored.attachments()
+	if !slices.ContainsFunc(evicted, func(p *snapshot.Pod) bool { return len(found.Of(p)) > 0 }) {
+		return false, nil
+	}
+	if found.Limits, err = c.limits.get(ctx, func() (map[string]map[string]int64, error) { return c.volumeLimits(ctx) }); err != nil {
+		return false, err
+	}
+	c.attachments.CompareAndSwap(nil, found)
+	return true, nil
+}
+
+// attachments returns the CSI volumes that are bound to claims.
+func (s *storage) attachments() *snapshot.Attachments {
+	out := &snapshot.Attachments{Volumes: map[string]map[string]*snapshot.CSIVolume{}, Owned: map[types.UID][]*snapshot.CSIVolume{}}
+	for namespace, claims := range s.claims {
 		for claim, name := range claims {
-			volume := stored.csi[name]
+			volume := s.csi[name]
 			if volume == nil {
 				continue
 			}
-			if out[namespace] == nil {
-				out[namespace] = map[string]*snapshot.CSIVolume{}
+			if out.Volumes[namespace] == nil {
+				out.Volumes[namespace] = map[string]*snapshot.CSIVolume{}
 			}
-			out[namespace][claim] = volume
+			out.Volumes[namespace][claim] = volume
 		}
 	}
-	return out, nil
+	for pod, claims := range s.owned {
+		for _, claim := range claims {
+			if volume := out.Volumes[claim.Namespace][claim.Name]; volume != nil {
+				out.Owned[pod] = append(out.Owned[pod], volume)
+			}
+		}
+	}
+	return out
 }
 
 // volumeLimits lists how many volumes of each CSI driver nodes can attach, nil where there is no permission to: a

@@ -51,8 +51,10 @@ type Cluster struct {
 	identity once[string]
 	context  once[surroundings]
 	groups   once[[]string] // of cluster-autoscaler
-	claims   once[claimedVolumes]
+	claims   once[storage]
 	limits   once[map[string]map[string]int64] // of volumes
+	classes  once[map[string]*snapshot.StorageClass]
+	capacity once[map[string]*snapshot.StorageClass] // the same with capacities
 	custom   once[[]workload.Kind]
 	configs  once[[]Marked]
 	ancestry ancestry
@@ -68,6 +70,7 @@ type Cluster struct {
 	// confirmations bounds what Settle reads.
 	confirmations confirmations
 	attachments   atomic.Pointer[snapshot.Attachments] // once a change has needed them
+	stored        atomic.Pointer[learnedStorage]       // likewise
 	wrote         atomic.Pointer[time.Time]            // when this process has last written
 }
 

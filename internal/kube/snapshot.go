@@ -51,6 +51,7 @@ type builtSnapshot struct {
 type moment struct {
 	nodes, pods, daemons, admissions int
 	attachments                      *snapshot.Attachments
+	stored                           *learnedStorage
 }
 
 // Snapshot returns the cluster as it is known now. The first call lists nodes,
@@ -82,7 +83,7 @@ func (b *builtSnapshot) current(ctx context.Context, c *Cluster, around surround
 	if err != nil {
 		return nil, err
 	}
-	at := moment{nodesAt, podsAt, c.daemonsAt(), c.admissions.at(), c.attachments.Load()}
+	at := moment{nodesAt, podsAt, c.daemonsAt(), c.admissions.at(), c.attachments.Load(), c.stored.Load()}
 	if b.snapshot != nil && b.at == at {
 		return b.snapshot, nil
 	}
@@ -101,6 +102,9 @@ func (b *builtSnapshot) current(ctx context.Context, c *Cluster, around surround
 	b.snapshot, b.at = assemble(nodes, pods, c.daemons(), around), at
 	b.snapshot.Admission, b.snapshot.NamespaceLabels = rules, c.admissions.namespaceLabels(pods)
 	b.snapshot.Attachments = at.attachments
+	if at.stored != nil {
+		b.snapshot.Storage = at.stored.Storage
+	}
 	return b.snapshot, nil
 }
 

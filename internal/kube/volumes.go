@@ -5,6 +5,7 @@ package kube
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -24,16 +25,20 @@ type storage struct {
 	volumes map[string]*snapshot.Volume
 	// csi are the volumes that CSI drivers attach, by name, equal ones shared.
 	csi map[string]*snapshot.CSIVolume
+	openStorage
 }
 
-// claimsInto reads the claims that have a volume. One that is being deleted goes
-// with the last pod that uses it, and binds no new one.
+// claimsInto reads the claims: those that have a volume, and those that no volume is bound to. One that is being
+// deleted goes with the last pod that uses it, and binds no new one.
 func (c *Cluster) claimsInto(ctx context.Context, s *storage) error {
-	return c.each(ctx, "persistentvolumeclaims", func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
+	err := c.each(ctx, "persistentvolumeclaims", func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
 		return c.client.core.PersistentVolumeClaims("").List(ctx, o)
-	}, func() { s.claims = map[string]map[string]string{} }, func(o runtime.Object) error {
+	}, func() {
+		s.claims = map[string]map[string]string{}
+		s.openStorage.noClaims()
+	}, func(o runtime.Object) error {
 		claim := o.(*corev1.PersistentVolumeClaim) //nolint:forcetypeassert // The list holds nothing else.
-		if claim.Spec.VolumeName == "" || claim.DeletionTimestamp != nil {
+		if s.openStorage.claim(claim) {
 			return nil
 		}
 		if s.claims[claim.Namespace] == nil {
@@ -42,6 +47,8 @@ func (c *Cluster) claimsInto(ctx context.Context, s *storage) error {
 		s.claims[claim.Namespace][claim.Name] = claim.Spec.VolumeName
 		return nil
 	})
+	s.unreadClaims = errors.Is(err, ErrForbidden)
+	return err
 }
 
 // volumesInto reads the volumes that have a required node affinity or labels of zones, or that one pod can use
@@ -50,9 +57,11 @@ func (c *Cluster) claimsInto(ctx context.Context, s *storage) error {
 func (c *Cluster) volumesInto(ctx context.Context, s *storage) error {
 	slim := newSlimmer()
 	affinities, zones, csi := map[string]*corev1.NodeSelector{}, map[string]*snapshot.Zones{}, map[string]*snapshot.CSIVolume{}
-	return c.each(ctx, "persistentvolumes", func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
+	err := c.each(ctx, "persistentvolumes", func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
 		return c.client.core.PersistentVolumes().List(ctx, o)
-	}, func() { s.volumes, s.csi = map[string]*snapshot.Volume{}, map[string]*snapshot.CSIVolume{} }, func(o runtime.Object) error {
+	}, func() {
+		s.volumes, s.csi, s.free = map[string]*snapshot.Volume{}, map[string]*snapshot.CSIVolume{}, nil
+	}, func(o runtime.Object) error {
 		volume := o.(*corev1.PersistentVolume) //nolint:forcetypeassert // The list holds nothing else.
 		one := &snapshot.Volume{Name: volume.Name, Exclusive: slices.Contains(volume.Spec.AccessModes, corev1.ReadWriteOncePod)}
 		if volume.Spec.NodeAffinity != nil && volume.Spec.NodeAffinity.Required != nil && !migrated(&volume.Spec) {
@@ -60,6 +69,11 @@ func (c *Cluster) volumesInto(ctx context.Context, s *storage) error {
 			slim.append(volume.Spec.NodeAffinity.Required)
 			one.Affinity = shared(affinities, string(slim.key), volume.Spec.NodeAffinity.Required)
 		}
+		s.openStorage.volume(volume, func(required *corev1.NodeSelector) *corev1.NodeSelector {
+			slim.key = slim.key[:0]
+			slim.append(required)
+			return shared(affinities, string(slim.key), required)
+		})
 		if in := snapshot.ZonesOf(volume.Labels); in != nil {
 			one.Zones = shared(zones, fmt.Sprint(in), &in)
 		}
@@ -71,6 +85,9 @@ func (c *Cluster) volumesInto(ctx context.Context, s *storage) error {
 		}
 		return nil
 	})
+	s.unreadVolumes = errors.Is(err, ErrForbidden)
+	s.sortFree()
+	return err
 }
 
 // shared returns the first of several equal values.

@@ -42,13 +42,13 @@ func claiming(name string) []corev1.Volume {
 	return []corev1.Volume{{Name: "data", VolumeSource: corev1.VolumeSource{PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: name}}}}
 }
 
-// bound makes a claim with a CSI volume.
+// bound makes a claim with a CSI volume, as the controller that binds them leaves it.
 func bound(t *testing.T, c *acctest.Cluster, name string) {
 	t.Helper()
 	volume := &corev1.PersistentVolume{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: corev1.PersistentVolumeSpec{
 		PersistentVolumeSource: corev1.PersistentVolumeSource{CSI: &corev1.CSIPersistentVolumeSource{Driver: "csi.example.com", VolumeHandle: name}},
 	}}
-	claim := &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: corev1.PersistentVolumeClaimSpec{VolumeName: name}}
+	claim := &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Name: name, Annotations: map[string]string{"pv.kubernetes.io/bind-completed": "yes"}}, Spec: corev1.PersistentVolumeClaimSpec{VolumeName: name}}
 	_, err := c.Admin.CoreV1().PersistentVolumes().Create(t.Context(), volume, metav1.CreateOptions{})
 	if err == nil {
 		_, err = c.Admin.CoreV1().PersistentVolumeClaims(metav1.NamespaceDefault).Create(t.Context(), claim, metav1.CreateOptions{})

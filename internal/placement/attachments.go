@@ -49,7 +49,7 @@ func newAttachments(s *snapshot.Snapshot) attachments {
 
 // of returns the CSI volumes of a pod, nil for none.
 func (a *attachments) of(pod *snapshot.Pod) *attached {
-	if len(a.uses) == 0 || len(pod.Claims) == 0 {
+	if len(a.uses) == 0 || len(pod.Claims) == 0 && !pod.Ephemeral {
 		return nil
 	}
 	out, known := a.pods[pod]

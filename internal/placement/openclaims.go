@@ -85,6 +85,8 @@ func (f *Finder) gather(pod *snapshot.Pod) *openClaims {
 			out.state = cmp.Or(out.state, one.State)
 		case f.snapshot.Storage.Classes == nil:
 			out.unknown = append(out.unknown, storageClasses)
+		case f.snapshot.Storage.Unread:
+			out.unknown = append(out.unknown, "PersistentVolumes")
 		default:
 			out.claims = append(out.claims, f.open(pod, one))
 		}

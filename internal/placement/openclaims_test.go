@@ -89,6 +89,7 @@ func TestOpenClaims_whatWasNotReadKeepsNoPodAway(t *testing.T) {
 		"no storage":      {forget: func(s *snapshot.Snapshot) { s.Storage = nil }, volumes: true},
 		"no claims":       {forget: func(s *snapshot.Snapshot) { s.Storage.Claims = nil }, unknown: []string{"PersistentVolumeClaims"}, volumes: true},
 		"no classes":      {forget: func(s *snapshot.Snapshot) { s.Storage.Classes = nil }, unknown: []string{"StorageClasses"}},
+		"no volumes":      {forget: func(s *snapshot.Snapshot) { s.Storage.Unread = true }, unknown: []string{"PersistentVolumes"}},
 		"no capacities":   {forget: func(s *snapshot.Snapshot) { s.Storage.Classes["dynamic"].Unknown = true }, unknown: []string{"storage capacities"}},
 		"no claim of one": {forget: func(s *snapshot.Snapshot) { clear(s.Storage.Owned) }, volumes: true},
 	} {

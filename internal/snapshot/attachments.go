@@ -3,13 +3,19 @@
 
 package snapshot
 
-import "slices"
+import (
+	"slices"
+
+	"k8s.io/apimachinery/pkg/types"
+)
 
 // Attachments are the CSI volumes of claims, and how many of them nodes can attach. They are read where evicted
 // pods have such volumes.
 type Attachments struct {
 	// Volumes by namespace and name of the claim that is bound to them.
 	Volumes map[string]map[string]*CSIVolume
+	// Owned are those of claims of generic ephemeral volumes, by the UID of their pod.
+	Owned map[types.UID][]*CSIVolume
 	// Limits by name of the node and of the driver, nil where they could not be read.
 	Limits map[string]map[string]int64
 }
@@ -23,9 +29,17 @@ func (a *Attachments) Of(pod *Pod) []*CSIVolume {
 		return nil
 	}
 	var out []*CSIVolume
-	for _, claim := range pod.Claims {
-		if v := a.Volumes[pod.Namespace][claim]; v != nil && !slices.Contains(out, v) {
+	add := func(v *CSIVolume) {
+		if v != nil && !slices.Contains(out, v) {
 			out = append(out, v)
+		}
+	}
+	for _, claim := range pod.Claims {
+		add(a.Volumes[pod.Namespace][claim])
+	}
+	if pod.Ephemeral {
+		for _, v := range a.Owned[pod.UID] {
+			add(v)
 		}
 	}
 	return out

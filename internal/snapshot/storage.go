@@ -24,6 +24,8 @@ type Storage struct {
 	Owned map[types.UID][]*Claim
 	// Volumes can be bound to claims, the smallest first.
 	Volumes []*FreeVolume
+	// Unread is set where volumes could not be read.
+	Unread bool
 	// Classes by name, nil where they could not be read.
 	Classes map[string]*StorageClass
 }
@@ -94,6 +96,8 @@ func (v *FreeVolume) Matches(r *ClaimRequest) bool {
 
 // StorageClass is how volumes of a class are made and bound.
 type StorageClass struct {
+	// Provisioner is its name.
+	Provisioner string
 	// Waits is set for volumeBindingMode WaitForFirstConsumer: a volume is bound once a pod is placed.
 	Waits bool
 	// Provisions is set where a provisioner makes volumes.

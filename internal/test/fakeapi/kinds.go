@@ -63,7 +63,7 @@ func CustomKind(apiVersion, kind, plural string) Kind {
 // the strategies in k8s.io/kubernetes v1.37.2 pkg/registry.
 func builtin() []Kind {
 	core, apps, batch := corev1.SchemeGroupVersion, appsv1.SchemeGroupVersion, batchv1.SchemeGroupVersion
-	admission := admissionregistrationv1.SchemeGroupVersion
+	admission, storage := admissionregistrationv1.SchemeGroupVersion, storagev1.SchemeGroupVersion
 	return []Kind{
 		{GroupVersionKind: core.WithKind("ConfigMap"), Plural: "configmaps"},
 		{GroupVersionKind: core.WithKind("LimitRange"), Plural: "limitranges"},
@@ -82,7 +82,10 @@ func builtin() []Kind {
 		{GroupVersionKind: batch.WithKind("CronJob"), Plural: "cronjobs", Generation: true, Status: true},
 		{GroupVersionKind: batch.WithKind("Job"), Plural: "jobs", Generation: true, Status: true},
 		{GroupVersionKind: policyv1.SchemeGroupVersion.WithKind("PodDisruptionBudget"), Plural: "poddisruptionbudgets", Generation: true, Status: true},
-		{GroupVersionKind: storagev1.SchemeGroupVersion.WithKind("CSINode"), Plural: "csinodes", Cluster: true},
+		{GroupVersionKind: storage.WithKind("CSIDriver"), Plural: "csidrivers", Cluster: true},
+		{GroupVersionKind: storage.WithKind("CSINode"), Plural: "csinodes", Cluster: true},
+		{GroupVersionKind: storage.WithKind("CSIStorageCapacity"), Plural: "csistoragecapacities"},
+		{GroupVersionKind: storage.WithKind("StorageClass"), Plural: "storageclasses", Cluster: true},
 		{GroupVersionKind: admission.WithKind("MutatingAdmissionPolicy"), Plural: "mutatingadmissionpolicies", Cluster: true, Generation: true},
 		{GroupVersionKind: admission.WithKind("MutatingAdmissionPolicyBinding"), Plural: "mutatingadmissionpolicybindings", Cluster: true, Generation: true},
 	}
