@@ -107,6 +107,7 @@ func (p *places) run() {
 		limit(p.t, p.c, p.namespace, corev1.LimitRangeItem{DefaultRequest: cores("100m")})
 		p.limited = true
 	}
+	p.classes()
 	p.workloads = map[string]int32{}
 	for i := range 2 + p.r.IntN(4) {
 		name := fmt.Sprintf("w%d", i)
@@ -171,7 +172,7 @@ func (p *places) deploy(name string, replicas int32, urgent func(*corev1.PodSpec
 }
 
 // store gives some Deployments a volume, which one pod at a time or some nodes can use, or of which nodes attach
-// only so many.
+// only so many, or each of their pods an ephemeral one.
 func (p *places) store(name string, spec *corev1.PodSpec) {
 	p.t.Helper()
 	switch p.volumes.IntN(6) {
@@ -181,6 +182,9 @@ func (p *places) store(name string, spec *corev1.PodSpec) {
 		p.attached(name)
 	case 1:
 		p.volume(name, p.nodes[p.volumes.IntN(len(p.nodes)):]...)
+	case 3:
+		p.scratch(name, spec)
+		return
 	default:
 		return
 	}
@@ -193,6 +197,9 @@ func (p *places) settle(tainted []string) map[string]int {
 	p.t.Helper()
 	pending, before, unchanged := map[string]int{}, map[string]string{}, 0
 	acctest.Until(p.t, "the cluster has settled", func(ctx context.Context) (bool, error) {
+		if err := p.provision(ctx); err != nil {
+			return false, err
+		}
 		pods, err := p.c.Admin.CoreV1().Pods(p.namespace).List(ctx, metav1.ListOptions{})
 		if err != nil {
 			return false, err

@@ -116,3 +116,41 @@ func TestNodeTaints_appliesHoldLimitsWithVolumes(t *testing.T) {
 		}
 	})
 }
+
+// TestNodeTaints_plansReadStorageForClaimsWithoutAVolume: the new pod gets a new claim for its ephemeral volume, for which
+// a volume must be available.
+func TestNodeTaints_plansReadStorageForClaimsWithoutAVolume(t *testing.T) {
+	t.Parallel()
+	acctest.CountsRequests(t)
+	acctest.OnFake(t, func(t *testing.T, c *acctest.Cluster) {
+		c.Crowd(t, 2, 1, func(_ int, node *corev1.Node, pod *corev1.Pod) {
+			pod.OwnerReferences = []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "StatefulSet", Name: node.Name, UID: types.UID(node.Name), Controller: new(true)}}
+			pod.Spec.Volumes = []corev1.Volume{{Name: "scratch", VolumeSource: corev1.VolumeSource{Ephemeral: &corev1.EphemeralVolumeSource{}}}}
+			pod.UID = types.UID("uid-" + node.Name)
+		})
+		pods, err := c.Admin.CoreV1().Pods(metav1.NamespaceDefault).List(t.Context(), metav1.ListOptions{FieldSelector: "spec.nodeName=crowd-0"})
+		if err != nil || len(pods.Items) != 1 {
+			t.Fatal(err, pods)
+		}
+		owner := &pods.Items[0]
+		local := &storagev1.StorageClass{ObjectMeta: metav1.ObjectMeta{Name: "local"}, Provisioner: "kubernetes.io/no-provisioner", VolumeBindingMode: new(storagev1.VolumeBindingWaitForFirstConsumer)}
+		claim := &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Name: owner.Name + "-scratch", Annotations: map[string]string{"pv.kubernetes.io/bind-completed": "yes"}}, Spec: corev1.PersistentVolumeClaimSpec{VolumeName: "gone", StorageClassName: new("local")}}
+		claim.OwnerReferences = []metav1.OwnerReference{{APIVersion: "v1", Kind: "Pod", Name: owner.Name, UID: owner.UID, Controller: new(true)}}
+		_, err = c.Admin.StorageV1().StorageClasses().Create(t.Context(), local, metav1.CreateOptions{})
+		if err == nil {
+			_, err = c.Admin.CoreV1().PersistentVolumeClaims(metav1.NamespaceDefault).Create(t.Context(), claim, metav1.CreateOptions{})
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		audit, provider := c.Audit(t)
+		planned := (&acctest.Terraform{Provider: provider}).Plan(t, newInstance(), map[string]any{"node_name": "crowd-0", "taints": acctest.Objects(t, "dedicated=gpu:NoExecute")})
+		_, count := requested(t, "a pod with an ephemeral volume", audit)
+		if count["list persistentvolumeclaims"] != 1 || count["list storageclasses"] != 1 || count["list csidrivers"] != 0 {
+			t.Error(count)
+		}
+		if says := planned.Diagnostics.Warnings(); !strings.Contains(says, "1 pending") || !strings.Contains(says, "no node: 2 volume") {
+			t.Error(says)
+		}
+	})
+}

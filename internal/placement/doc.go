@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: MPL-2.0
 
 // Package placement finds the nodes on which pods that replace others fit, by the filters of
-// the scheduler: taints, cordons, node selector, required node affinity, bound volumes and
+// the scheduler: taints, cordons, node selector, required node affinity, volumes and
 // requests, where pods of a lower priority can be preempted (k8s.io/kubernetes v1.37.1
 // pkg/scheduler/framework/plugins).
 //
@@ -18,8 +18,8 @@
 // after which pods are evicted.
 //
 // Not modelled are other schedulers and profiles, autoscalers, scheduling gates, claims of
-// dynamic resources, volumes that are not bound yet, limits of in-tree volumes per node, ResourceQuotas of
-// pods with affinity to other namespaces, and the scores of plug-ins other than NodeResourcesFit and NodeResourcesBalancedAllocation.
+// dynamic resources, volumes that are bound to new claims of a class that does not wait for
+// pods, limits of in-tree volumes per node, ResourceQuotas of pods with affinity to other namespaces, and the scores of plug-ins other than NodeResourcesFit and NodeResourcesBalancedAllocation.
 //
 // It is pure. A snapshot holds the cluster as it is observed, a Change what is different by the
 // time the pods are scheduled. Which pods are evicted is for package eviction to decide: it

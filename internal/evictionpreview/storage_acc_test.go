@@ -1,0 +1,116 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package evictionpreview_test
+
+import (
+	"context"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	storagev1 "k8s.io/api/storage/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// Classes of a random cluster: people make the volumes of the first, the test those of the others as provisioners do. The
+// driver of the last one reports capacities.
+const (
+	localClass   = "local"
+	zonalClass   = "zonal"
+	limitedClass = "limited"
+)
+
+func (p *places) class(name string) string { return p.pool + "-" + name }
+
+// classes makes the StorageClasses, all of which wait for a pod. Those of the zonal one are for one zone, and nodes have
+// little capacity for the limited one.
+func (p *places) classes() {
+	p.t.Helper()
+	ctx, api := p.t.Context(), p.c.Admin.StorageV1()
+	for _, name := range []string{localClass, zonalClass, limitedClass} {
+		class := &storagev1.StorageClass{ObjectMeta: metav1.ObjectMeta{Name: p.class(name)}, Provisioner: p.class(name) + ".example.com", VolumeBindingMode: new(storagev1.VolumeBindingWaitForFirstConsumer)}
+		switch name {
+		case localClass:
+			class.Provisioner = "kubernetes.io/no-provisioner"
+		case zonalClass:
+			class.AllowedTopologies = []corev1.TopologySelectorTerm{{MatchLabelExpressions: []corev1.TopologySelectorLabelRequirement{{Key: "zone", Values: []string{fmt.Sprintf("z%d", p.volumes.IntN(2))}}}}}
+		}
+		_, err := api.StorageClasses().Create(ctx, class, metav1.CreateOptions{})
+		p.must(err)
+		p.t.Cleanup(func() { _ = api.StorageClasses().Delete(context.Background(), class.Name, metav1.DeleteOptions{}) })
+	}
+	driver := &storagev1.CSIDriver{ObjectMeta: metav1.ObjectMeta{Name: p.class(limitedClass) + ".example.com"}, Spec: storagev1.CSIDriverSpec{StorageCapacity: new(true)}}
+	_, err := api.CSIDrivers().Create(ctx, driver, metav1.CreateOptions{})
+	p.must(err)
+	p.t.Cleanup(func() { _ = api.CSIDrivers().Delete(context.Background(), driver.Name, metav1.DeleteOptions{}) })
+	for _, node := range p.nodes {
+		_, err := api.CSIStorageCapacities(p.namespace).Create(ctx, &storagev1.CSIStorageCapacity{
+			ObjectMeta: metav1.ObjectMeta{Name: node}, StorageClassName: p.class(limitedClass),
+			NodeTopology: &metav1.LabelSelector{MatchLabels: map[string]string{corev1.LabelHostname: node}}, Capacity: new(resource.MustParse(fmt.Sprintf("%dGi", p.volumes.IntN(3)))),
+		}, metav1.CreateOptions{})
+		p.must(err)
+		for i := range p.volumes.IntN(4) {
+			p.local(node, i)
+		}
+	}
+}
+
+// local makes a volume of a node that a claim can be bound to.
+func (p *places) local(node string, i int) {
+	p.t.Helper()
+	volumes := p.c.Admin.CoreV1().PersistentVolumes()
+	one := &corev1.PersistentVolume{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("%s-%d", node, i)}, Spec: corev1.PersistentVolumeSpec{
+		StorageClassName: p.class(localClass), AccessModes: []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce},
+		Capacity:               corev1.ResourceList{corev1.ResourceStorage: resource.MustParse(fmt.Sprintf("%dGi", 1+p.volumes.IntN(3)))},
+		PersistentVolumeSource: corev1.PersistentVolumeSource{Local: &corev1.LocalVolumeSource{Path: "/data"}},
+		NodeAffinity: &corev1.VolumeNodeAffinity{Required: &corev1.NodeSelector{NodeSelectorTerms: []corev1.NodeSelectorTerm{{
+			MatchExpressions: []corev1.NodeSelectorRequirement{{Key: corev1.LabelHostname, Operator: corev1.NodeSelectorOpIn, Values: []string{node}}},
+		}}}},
+	}}
+	_, err := volumes.Create(p.t.Context(), one, metav1.CreateOptions{})
+	p.must(err)
+	p.t.Cleanup(func() { _ = volumes.Delete(context.Background(), one.Name, metav1.DeleteOptions{}) })
+}
+
+// scratch gives each pod an ephemeral volume of a random class.
+func (p *places) scratch(name string, spec *corev1.PodSpec) {
+	class := p.class([]string{localClass, localClass, zonalClass, limitedClass}[p.volumes.IntN(4)])
+	spec.Volumes = []corev1.Volume{{Name: name, VolumeSource: corev1.VolumeSource{Ephemeral: &corev1.EphemeralVolumeSource{VolumeClaimTemplate: &corev1.PersistentVolumeClaimTemplate{
+		Spec: corev1.PersistentVolumeClaimSpec{
+			StorageClassName: &class, AccessModes: []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce},
+			Resources: corev1.VolumeResourceRequirements{Requests: corev1.ResourceList{corev1.ResourceStorage: resource.MustParse(fmt.Sprintf("%dGi", 1+p.volumes.IntN(2)))}},
+		},
+	}}}}}
+}
+
+// provision makes the volumes of claims for which the scheduler has chosen a node, as a provisioner does.
+func (p *places) provision(ctx context.Context) error {
+	claims, err := p.c.Admin.CoreV1().PersistentVolumeClaims(p.namespace).List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return err
+	}
+	for i := range claims.Items {
+		c := &claims.Items[i]
+		if c.Spec.VolumeName != "" || c.Annotations["volume.kubernetes.io/selected-node"] == "" || c.Spec.StorageClassName == nil || *c.Spec.StorageClassName == p.class(localClass) {
+			continue
+		}
+		driver := *c.Spec.StorageClassName + ".example.com"
+		one := &corev1.PersistentVolume{
+			ObjectMeta: metav1.ObjectMeta{Name: "pvc-" + string(c.UID), Annotations: map[string]string{"pv.kubernetes.io/provisioned-by": driver}},
+			Spec: corev1.PersistentVolumeSpec{
+				StorageClassName: *c.Spec.StorageClassName, AccessModes: c.Spec.AccessModes, Capacity: c.Spec.Resources.Requests,
+				ClaimRef:               &corev1.ObjectReference{APIVersion: "v1", Kind: "PersistentVolumeClaim", Namespace: c.Namespace, Name: c.Name, UID: c.UID},
+				PersistentVolumeSource: corev1.PersistentVolumeSource{CSI: &corev1.CSIPersistentVolumeSource{Driver: driver, VolumeHandle: string(c.UID)}},
+			},
+		}
+		if _, err := p.c.Admin.CoreV1().PersistentVolumes().Create(ctx, one, metav1.CreateOptions{}); err != nil && !apierrors.IsAlreadyExists(err) {
+			return err
+		}
+		p.t.Cleanup(func() {
+			_ = p.c.Admin.CoreV1().PersistentVolumes().Delete(context.Background(), one.Name, metav1.DeleteOptions{})
+		})
+	}
+	return nil
+}
