@@ -47,11 +47,11 @@ func (c *Cluster) learnVolumes(ctx context.Context, s *snapshot.Snapshot, evicte
 	if err != nil {
 		return false, err
 	}
-	attach, err := c.learnAttachments(ctx, s, &stored, evicted)
+	store, err := c.learnStorage(ctx, s, &stored, placed)
 	if err != nil {
 		return false, err
 	}
-	store, err := c.learnStorage(ctx, s, &stored, placed)
+	attach, err := c.learnAttachments(ctx, s, &stored, evicted)
 	return attach || store, err
 }
 
@@ -70,33 +70,45 @@ func (c *Cluster) withClaims(ctx context.Context) (storage, error) {
 
 // learnAttachments reads limits of CSI volumes.
 func (c *Cluster) learnAttachments(ctx context.Context, s *snapshot.Snapshot, stored *storage, evicted []*snapshot.Pod) (learned bool, err error) {
-	if s.Attachments != nil || len(stored.csi) == 0 {
+	classes := c.stored.Load().classes()
+	if s.Attachments != nil && (classes == nil || s.Attachments.Unbound) || len(stored.csi) == 0 && classes == nil {
 		return false, nil
 	}
-	found := stored.attachments()
+	found := stored.attachments(classes)
 	if !slices.ContainsFunc(evicted, func(p *snapshot.Pod) bool { return len(found.Of(p)) > 0 }) {
 		return false, nil
 	}
 	if found.Limits, err = c.limits.get(ctx, func() (map[string]map[string]int64, error) { return c.volumeLimits(ctx) }); err != nil {
 		return false, err
 	}
-	c.attachments.CompareAndSwap(nil, found)
+	c.attachments.Store(found)
 	return true, nil
 }
 
-// attachments returns the CSI volumes that are bound to claims.
-func (s *storage) attachments() *snapshot.Attachments {
-	out := &snapshot.Attachments{Volumes: map[string]map[string]*snapshot.CSIVolume{}, Owned: map[types.UID][]*snapshot.CSIVolume{}}
+// attachments returns the CSI volumes of claims: those that are bound to them, and those that the provisioners of these
+// classes make for others, which count for the scheduler as well
+// (k8s.io/kubernetes v1.37.2 pkg/scheduler/framework/plugins/nodevolumelimits/csi.go, getCSIDriverInfoFromSC).
+func (s *storage) attachments(classes map[string]*snapshot.StorageClass) *snapshot.Attachments {
+	out := &snapshot.Attachments{Unbound: classes != nil, Volumes: map[string]map[string]*snapshot.CSIVolume{}, Owned: map[types.UID][]*snapshot.CSIVolume{}}
+	add := func(namespace, claim string, volume *snapshot.CSIVolume) {
+		if volume == nil {
+			return
+		}
+		if out.Volumes[namespace] == nil {
+			out.Volumes[namespace] = map[string]*snapshot.CSIVolume{}
+		}
+		out.Volumes[namespace][claim] = volume
+	}
 	for namespace, claims := range s.claims {
 		for claim, name := range claims {
-			volume := s.csi[name]
-			if volume == nil {
-				continue
+			add(namespace, claim, s.csi[name])
+		}
+	}
+	for namespace, claims := range s.open {
+		for name, claim := range claims {
+			if class := classes[claim.Request.Class]; class != nil && class.Waits && class.Provisions {
+				add(namespace, name, &snapshot.CSIVolume{Driver: printable.Line(class.Provisioner), Handle: namespace + "/" + name})
 			}
-			if out.Volumes[namespace] == nil {
-				out.Volumes[namespace] = map[string]*snapshot.CSIVolume{}
-			}
-			out.Volumes[namespace][claim] = volume
 		}
 	}
 	for pod, claims := range s.owned {

@@ -59,7 +59,7 @@ func withStorage() *testServer {
 
 func TestJudge_readsStorageWhereClaimsHaveNoVolume(t *testing.T) {
 	t.Parallel()
-	const claims, classes, drivers, capacities = "GET persistentvolumeclaims 200", "GET storageclasses 200", "GET csidrivers 200", "GET csistoragecapacities 200"
+	const claims, classes, drivers, capacities, limits = "GET persistentvolumeclaims 200", "GET storageclasses 200", "GET csidrivers 200", "GET csistoragecapacities 200", "GET csinodes 200"
 	for name, tt := range map[string]struct {
 		pod       snapshot.Pod
 		waits     string
@@ -74,13 +74,13 @@ func TestJudge_readsStorageWhereClaimsHaveNoVolume(t *testing.T) {
 		"a claim that names a volume":         {pod: snapshot.Pod{Claims: []string{"named"}}, requests: []string{claims}},
 		"volumes that people make":            {pod: snapshot.Pod{Claims: []string{"static"}}, requests: []string{claims, classes}},
 		"a class that does not wait":          {pod: snapshot.Pod{Claims: []string{"at-once"}}, requests: []string{claims, classes}},
-		"a driver that reports no capacity":   {pod: snapshot.Pod{Claims: []string{"plain"}}, requests: []string{claims, classes, drivers, capacities}},
-		"a driver that reports capacities":    {pod: snapshot.Pod{Claims: []string{"limited"}}, requests: []string{claims, classes, drivers, capacities}},
+		"a driver that reports no capacity":   {pod: snapshot.Pod{Claims: []string{"plain"}}, requests: []string{claims, classes, drivers, capacities, limits}},
+		"a driver that reports capacities":    {pod: snapshot.Pod{Claims: []string{"limited"}}, requests: []string{claims, classes, drivers, capacities, limits}},
 		"a generic ephemeral volume":          {pod: snapshot.Pod{Ephemeral: true, UID: "pod", Node: "n1"}, requests: []string{claims, classes, drivers, capacities}},
 		"no right to list claims":             {pod: snapshot.Pod{Claims: []string{"static"}}, forbidden: "persistentvolumeclaims", requests: []string{"GET persistentvolumeclaims 403"}},
 		"no right to list classes":            {pod: snapshot.Pod{Claims: []string{"limited"}}, forbidden: "storageclasses", requests: []string{claims, "GET storageclasses 403"}},
-		"no right to list drivers":            {pod: snapshot.Pod{Claims: []string{"limited"}}, forbidden: "csidrivers", requests: []string{claims, classes, "GET csidrivers 403"}},
-		"no right to list storage capacities": {pod: snapshot.Pod{Claims: []string{"limited"}}, forbidden: "csistoragecapacities", requests: []string{claims, classes, drivers, "GET csistoragecapacities 403"}},
+		"no right to list drivers":            {pod: snapshot.Pod{Claims: []string{"limited"}}, forbidden: "csidrivers", requests: []string{claims, classes, "GET csidrivers 403", limits}},
+		"no right to list storage capacities": {pod: snapshot.Pod{Claims: []string{"limited"}}, forbidden: "csistoragecapacities", requests: []string{claims, classes, drivers, "GET csistoragecapacities 403", limits}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -157,7 +157,7 @@ func TestJudge_readsMoreOfTheStorageWhenALaterPodNeedsIt(t *testing.T) {
 		requests []string
 	}{
 		{"static", []string{"GET persistentvolumeclaims 200", "GET storageclasses 200"}},
-		{"limited", []string{"GET csidrivers 200", "GET csistoragecapacities 200"}},
+		{"limited", []string{"GET csidrivers 200", "GET csistoragecapacities 200", "GET csinodes 200"}},
 		{"static", nil},
 	} {
 		if s, err = c.Judge(t.Context(), s, func(*snapshot.Snapshot) []*snapshot.Pod {
@@ -234,5 +234,32 @@ func TestOpenStorage_keepsVolumesThatCanBeBound(t *testing.T) {
 	}
 	if got := strings.Join(names, " "); got != "small reserved large" || !s.free[1].ReservedFor("shop/data", "uid-data") {
 		t.Errorf("volumes %s", got)
+	}
+}
+
+// A volume that a provisioner has yet to make counts against the limits of its driver, one that a pod with a generic
+// ephemeral volume has already counts for the pod that replaces it.
+func TestStorage_attachesVolumesThatAreMade(t *testing.T) {
+	t.Parallel()
+	api := withStorage()
+	api.Add(&corev1.PersistentVolume{ObjectMeta: metav1.ObjectMeta{Name: "pv-of-pod"}, Spec: corev1.PersistentVolumeSpec{
+		PersistentVolumeSource: corev1.PersistentVolumeSource{CSI: &corev1.CSIPersistentVolumeSource{Driver: "lvm", VolumeHandle: "1"}},
+	}})
+	c := api.connect(t)
+	s, err := c.Snapshot(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	pods := []*snapshot.Pod{
+		{Namespace: "shop", Ephemeral: true, UID: "pod", Node: "n1"}, {Namespace: "shop", Claims: []string{"plain"}},
+		{Namespace: "shop", Claims: []string{"static"}}, {Namespace: "shop", Claims: []string{"at-once"}},
+	}
+	if s, err = c.Judge(t.Context(), s, func(*snapshot.Snapshot) []*snapshot.Pod { return pods }); err != nil {
+		t.Fatal(err)
+	}
+	for i, want := range [][]*snapshot.CSIVolume{{{Driver: "lvm", Handle: "1"}}, {{Driver: "nfs", Handle: "shop/plain"}}, nil, nil} {
+		if diff := cmp.Diff(want, s.Attachments.Of(pods[i])); diff != "" {
+			t.Errorf("pod %d: %s", i, diff)
+		}
 	}
 }

@@ -64,6 +64,14 @@ func (c *Cluster) learnStorage(ctx context.Context, s *snapshot.Snapshot, stored
 
 func (l *learnedStorage) covers(part int) bool { return l != nil && l.part >= part }
 
+// classes returns the StorageClasses, nil where they were not read.
+func (l *learnedStorage) classes() map[string]*snapshot.StorageClass {
+	if l == nil {
+		return nil
+	}
+	return l.Classes
+}
+
 // storage returns what is known without further requests.
 func (s *storage) storage() *learnedStorage {
 	out := &snapshot.Storage{Claims: s.open, Bound: s.claims, Owned: s.owned, Volumes: s.free, Unread: s.unreadVolumes}

@@ -28,6 +28,8 @@ func TestUpstream_volumeZone(t *testing.T) {
 		name         string
 		volume, node labels.Set
 		fits         bool
+		// unbound is the class of a claim that no volume is bound to.
+		unbound *string
 	}{
 		{name: "no volume", node: in(oldZone, "a"), fits: true},
 		{name: "a node without labels", volume: in(oldZone, "a"), fits: true},
@@ -51,10 +53,17 @@ func TestUpstream_volumeZone(t *testing.T) {
 		{name: "two zones, none is the node's", volume: in(zone, "c__a"), node: in(zone, "b")},
 
 		{name: "a bound claim in the zone of the node", volume: in(oldZone, "a"), node: in(oldZone, "a"), fits: true},
+		{name: "an unbound claim without a class", node: in(oldZone, "a"), unbound: new("")},
+		{name: "an unbound claim of a class that does not exist", node: in(oldZone, "a"), unbound: new("none")},
+		{name: "an unbound claim of a class that does not wait", node: in(oldZone, "a"), unbound: new("immediate")},
+		{name: "an unbound claim of a class that waits", node: in(oldZone, "a"), unbound: new("dynamic"), fits: true},
 	} {
 		rows.Run(t, tt.name, func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(&snapshot.Node{Name: "node1", Labels: tt.node}).run(pod("p", "gone", claiming("data")))
+			if tt.unbound != nil {
+				w = w.stored().claim("data", *tt.unbound)
+			}
 			if zones := snapshot.ZonesOf(tt.volume); zones != nil {
 				w.Volumes = map[string]map[string]*snapshot.Volume{"app": {"data": {Name: "pv", Zones: &zones}}}
 			}

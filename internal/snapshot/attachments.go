@@ -14,6 +14,8 @@ import (
 type Attachments struct {
 	// Volumes by namespace and name of the claim that is bound to them.
 	Volumes map[string]map[string]*CSIVolume
+	// Unbound is set where volumes are among them that a provisioner has yet to make.
+	Unbound bool
 	// Owned are those of claims of generic ephemeral volumes, by the UID of their pod.
 	Owned map[types.UID][]*CSIVolume
 	// Limits by name of the node and of the driver, nil where they could not be read.
