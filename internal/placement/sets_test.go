@@ -130,3 +130,17 @@ func TestSimulate_someOrdersCreatePodsInParallelWhereThePolicyIsNotKnown(t *test
 		}
 	}
 }
+
+// A pod that was created before the one before it was evicted looks for a node further on.
+func TestSimulate_anOrderedStatefulSetKeepsAPodThatIsPending(t *testing.T) {
+	t.Parallel()
+	full := other("full", "n2", asking(2, 2))
+	w := newWorld(having(node("n1"), 20, 20), having(node("n2"), 2, 2)).run(full,
+		pod("db-0", "n1", ownedBy("StatefulSet", "db"), asking(9, 9)), pod("db-1", "n1", ownedBy("StatefulSet", "db"), asking(1, 1)))
+	evicted := append(w.ordered("n1"), Eviction{Pod: full, After: 30})
+	evicted[0].After = 30
+	out := New(w.Snapshot, gone("n1"), false).Simulate(evicted, Orders, 1)
+	if got := out.of(t, "db"); got.Placed != exactly(1) || got.Pending != exactly(1) {
+		t.Errorf("%+v", got)
+	}
+}

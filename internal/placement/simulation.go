@@ -226,7 +226,7 @@ func (s *simulation) wait(pod *snapshot.Pod) {
 // create queues a pod, unless its StatefulSet waits for the one before it, or its namespace
 // forbids it, a LimitRange refuses it or no quota is left for it.
 func (s *simulation) create(r *replacement) {
-	if len(r.class.scheduling.Forbidden) > 0 || r.absent || s.waits(r) {
+	if len(r.class.scheduling.Forbidden) > 0 || r.absent || !r.created && s.waits(r) {
 		return
 	}
 	if !r.created && !r.waiting {
