@@ -3,6 +3,8 @@
 
 package eviction
 
+import "github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
+
 // The pods of the changed nodes show something by themselves, in a snapshot that has those of some
 // nodes only (snapshot.Snapshot.Only). Whether such a pod stays depends on its node's taints, on what it
 // tolerates and on the template of its DaemonSet. What replaces an evicted pod, which workload it
@@ -14,7 +16,7 @@ package eviction
 // none. A report on a node whose pods were not read is not settled.
 func (r *Report) Settled(admitsAsIs bool) bool {
 	for _, v := range r.Pods {
-		if !v.Plain() || v.OtherNodes && (!admitsAsIs || len(v.Pod.Claims) > 0) {
+		if !v.Plain() || v.OtherNodes && (!admitsAsIs || hasVolumes(v.Pod)) {
 			return false
 		}
 	}
@@ -29,9 +31,12 @@ func (r *Report) OpenPlaces() bool {
 		if v.OtherNodes {
 			open, v.NoPlace = true, false
 		}
-		if !v.Plain() || v.OtherNodes && len(v.Pod.Claims) > 0 {
+		if !v.Plain() || v.OtherNodes && hasVolumes(v.Pod) {
 			return false
 		}
 	}
 	return open && !r.unread
 }
+
+// hasVolumes reports whether volumes may decide on which nodes a new pod fits.
+func hasVolumes(pod *snapshot.Pod) bool { return len(pod.Claims) > 0 || pod.Ephemeral }

@@ -29,6 +29,7 @@ func TestSettled(t *testing.T) {
 		"fits on another node":           {PodVerdict{Verdict: Stays, OtherNodes: true}, false, true, true},
 		"fits on no node that is known":  {PodVerdict{Verdict: Stays, OtherNodes: true, NoPlace: true}, false, false, true},
 		"fits on another node by chance": {PodVerdict{Verdict: Stays, OtherNodes: true, Pod: claims}, false, false, false},
+		"it has an ephemeral volume":     {PodVerdict{Verdict: Stays, OtherNodes: true, Pod: &snapshot.Pod{Ephemeral: true}}, false, false, false},
 		"its volume is on no known node": {PodVerdict{Verdict: Stays, OtherNodes: true, NoPlace: true, Pod: claims}, false, false, false},
 	} {
 		if tc.verdict.Pod == nil {

@@ -5,11 +5,14 @@ package placement
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
+	"testing"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
+	"pgregory.net/rapid"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
 )
@@ -95,4 +98,66 @@ func capacity(node string, total, largest int64) *snapshot.Capacity {
 		nodes = labels.SelectorFromSet(labels.Set{"node": node})
 	}
 	return &snapshot.Capacity{Nodes: nodes, Total: total, Largest: largest}
+}
+
+// store gives some pods generic ephemeral volumes, and the cluster volumes and capacities for them.
+func (c *randomCluster) store(t *rapid.T) {
+	c.stored()
+	for _, n := range c.SortedNodes() {
+		n.Labels["node"] = n.Name
+		for i := range rapid.IntRange(0, 2).Draw(t, "volumes of "+n.Name) {
+			c.volume(fmt.Sprintf("%s-%d", n.Name, i), n.Name, rapid.Int64Range(1, 2).Draw(t, "gi"))
+		}
+	}
+	c.limited(capacity("n0", 1<<30, -1), capacity("", rapid.Int64Range(0, 3).Draw(t, "capacity")<<30, -1))
+	own := func(pods []*snapshot.Pod) {
+		for _, p := range pods {
+			class := rapid.SampledFrom([]string{"", "static", "static", "dynamic", "immediate"}).Draw(t, "class of "+p.Name)
+			if class == "" {
+				continue
+			}
+			p.Ephemeral = true
+			c.owns(p.Name, class, gi(rapid.Int64Range(1, 2).Draw(t, "size")))
+			if p.Node == "" {
+				delete(c.Storage.Bound["app"], p.Name+"-scratch")
+			}
+		}
+	}
+	for _, n := range c.SortedNodes() {
+		own(c.Pods[n.Name])
+	}
+	own(c.Waiting)
+}
+
+// A volume is bound to one claim, which is large enough for it and whose pod is on a node that can use it.
+func TestSimulation_bindsAVolumeOnce(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		c := drawCluster(t, true, true)
+		if c.Storage == nil {
+			c.store(t)
+		}
+		s := c.simulation()
+		for order := range 6 {
+			s.run(7, order)
+			by := map[int]string{}
+			for _, r := range s.replacements {
+				if r.node < 0 && len(r.binding.volumes) > 0 {
+					t.Fatalf("%s has volumes %v and no node", r.pod.Name, r.binding.volumes)
+				}
+				for _, v := range r.binding.volumes {
+					if by[v] != "" {
+						t.Fatalf("%s and %s have volume %d", r.pod.Name, by[v], v)
+					}
+					by[v] = r.pod.Name
+					if volume := c.Storage.Volumes[v]; !s.freeVolumes().usable(v, s.places[r.node]) || !volume.Matches(r.class.search.open.claims[0].request) {
+						t.Fatalf("%s on %s has %+v", r.pod.Name, s.places[r.node].node.Name, volume)
+					}
+				}
+			}
+			if len(by) != len(s.used.volumes) {
+				t.Fatalf("%d volumes are used, %d pods have one", len(s.used.volumes), len(by))
+			}
+		}
+	})
 }
