@@ -32,7 +32,7 @@ type openClaim struct {
 	class   *snapshot.StorageClass
 	// node is the one that the scheduler has chosen before, "" for none.
 	node string
-	// name and uid tell which claim it is, where it exists or a volume is reserved for it.
+	// name and uid are those of the claim where it exists, or where a volume is reserved for it.
 	name string
 	uid  types.UID
 	// unwaited is set for a new claim of a class that does not wait for a pod.
@@ -105,7 +105,7 @@ func (f *Finder) gather(pod *snapshot.Pod) *openClaims {
 	return f.storage.known[key]
 }
 
-// What a preview names as not modelled.
+// Parts of the storage that a preview names as not modelled.
 const (
 	storageClasses    = "StorageClasses"
 	storageCapacities = "storage capacities"
@@ -119,7 +119,7 @@ func (f *Finder) unreadStorage(c *snapshot.OpenClaim) string {
 	case c.Claim == nil:
 		return ""
 	case c.Request == nil:
-		return "claims of StatefulSets"
+		return "missing PersistentVolumeClaims"
 	}
 	return storageClasses
 }

@@ -65,7 +65,7 @@ func TestOpenClaims_replacementsNeedStorage(t *testing.T) {
 		"a volume is reserved for the one that is being deleted":          {world: set().volume("a", "n2", 1, reserved("data-db-0", "uid-data-db-0")), missing: Range{1, 1}, reason: "3 have no available volume of StorageClass static"},
 		"a claim of a Deployment that is being deleted":                   {world: threeNodes().claim("data", "static", deleting).volume("a", "n2", 1).run(pod("p", "n1", claiming("data"))), missing: Range{1, 1}, reason: "3 are ruled out while its claim is being deleted"},
 		"a claim that has lost its volume":                                {world: threeNodes().claim("data", "static", lost).run(pod("p", "n1", claiming("data"))), missing: Range{1, 1}, reason: "3 are ruled out while its claim has lost its volume"},
-		"a claim of a StatefulSet that is gone":                           {world: threeNodes().run(pod("db-0", "n1", claiming("data-db-0"), ownedBy("StatefulSet", "db"))), unknown: []string{"claims of StatefulSets"}},
+		"a claim that was not read":                                       {world: threeNodes().run(pod("p", "n1", claiming("data"))), unknown: []string{"missing PersistentVolumeClaims"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -32,7 +32,7 @@ type Storage struct {
 
 // Claim is a PersistentVolumeClaim.
 type Claim struct {
-	// Namespace, Name and UID tell which one it is.
+	// UID is that of the object.
 	Namespace, Name string
 	UID             types.UID
 	// Request is shared by all claims that are equal in it.
@@ -154,8 +154,8 @@ const (
 	Lost State = "has lost its volume"
 	// Missing: it does not exist.
 	Missing State = "does not exist"
-	// Unknown: what it asks for is not known, or what its class is. There is no Claim where none was read, and one
-	// without a Request where a StatefulSet creates it.
+	// Unknown: what it asks for is not known, or what its class is. There is no Claim where none was read at all, and one
+	// without a Request where it was not.
 	Unknown State = "is not known"
 )
 
@@ -203,14 +203,14 @@ func (s *Snapshot) OpenClaims(pod *Pod) []OpenClaim {
 
 // openClaim returns a claim that a pod names, and that no volume is bound to.
 func (s *Snapshot) openClaim(pod *Pod, name string) OpenClaim {
-	claim := s.Storage.Claims[pod.Namespace][name]
-	templated := pod.Node != "" && s.Owner(pod).StatefulSet() && strings.HasSuffix(name, "-"+pod.Name)
+	claim, runs := s.Storage.Claims[pod.Namespace][name], pod.Node != ""
 	switch {
-	case claim == nil && templated:
+	case claim == nil && runs:
+		// A claim is not deleted while a pod uses it: it was not read, or created after the others were.
 		return OpenClaim{Claim: &Claim{Namespace: pod.Namespace, Name: name}, State: Unknown}
 	case claim == nil:
 		return OpenClaim{Claim: &Claim{Namespace: pod.Namespace, Name: name}, State: Missing}
-	case claim.Deleting && templated:
+	case claim.Deleting && runs && s.Owner(pod).StatefulSet() && strings.HasSuffix(name, "-"+pod.Name):
 		return OpenClaim{Claim: claim, New: true}
 	}
 	return OpenClaim{Claim: claim, State: s.stateOf(claim)}
