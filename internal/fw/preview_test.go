@@ -184,6 +184,7 @@ func TestPreview_goldensOfSituations(t *testing.T) {
 		"quotas-unread":     {quotasUnread, gpu, "", false},
 		"autoscaled":        {aCluster().node("worker-2", 1).pods("worker-1", "shop/Deployment/web", 3, 1), gpu, "autoscaled", false},
 		"ephemeral-volumes": {aCluster().node("worker-2", 8).pods("worker-1", "shop/Deployment/web", 2, 1, ephemeral).pods("worker-1", "shop/one-off", 1, 1, ephemeral), gpu, "", false},
+		"storage":           {withStorage(), gpu, "", false},
 		"limit-ranges":      {limitRanges(), gpu, "", false},
 		"only-completed":    {aCluster().pods("worker-1", "batch/Job/report", 3, 0, completed), gpu, "", false},
 		"many-workloads":    {crowd, gpu, "", false},
