@@ -62,6 +62,7 @@ func TestMerge(t *testing.T) {
 		{name: "a label that is not there is added and marked", labels: "foreign=1", claim: me("pool=gpu"), want: "foreign=1 pool=gpu", marks: "pool:me/g2"},
 		{name: "an empty value is a value", claim: me("role="), want: "role=", marks: "role:me/g2"},
 		{name: "a label without an owner with the same value is left as it is, without a mark", labels: "pool=gpu", claim: me("pool=gpu"), want: "pool=gpu", unchanged: true},
+		{name: "a label without an owner with the same value gets no mark by the write of another", labels: "pool=gpu", claim: me("pool=gpu zone=a"), want: "pool=gpu zone=a", marks: "zone:me/g2"},
 		{name: "a label without an owner with another value is a conflict", labels: "pool=web", claim: me("pool=gpu more=1"), want: "pool=web", unchanged: true, conflict: &Conflict{Key: "pool", Value: "web"}},
 		{name: "a label of another resource is a conflict, even with the same value", labels: "pool=gpu", record: "pool:other/g9", claim: me("pool=gpu"), want: "pool=gpu", marks: "pool:other/g9", unchanged: true, conflict: &Conflict{Key: "pool", Owner: "other", Value: "gpu"}},
 		{name: "ours as wanted changes nothing", labels: "pool=gpu", record: "pool:me/g2", claim: me("pool=gpu"), want: "pool=gpu", marks: "pool:me/g2", unchanged: true},
@@ -170,7 +171,9 @@ func TestRecord_isReadAsItIsWritten(t *testing.T) {
 	if err != nil || written(again) != written(record) {
 		t.Fatalf("%v became %v (%v)", record, again, err)
 	}
-	if _, err := ParseRecord("{"); err == nil {
-		t.Fatal("a record that cannot be read is not told")
+	for _, damaged := range []string{"{", `[{"key":"a","owner":"\u001b[2K","generation":"g1"}]`} {
+		if _, err := ParseRecord(damaged); err == nil || !strings.Contains(err.Error(), OwnedAnnotation) {
+			t.Errorf("%s: got error %v, want one that names the annotation", damaged, err)
+		}
 	}
 }

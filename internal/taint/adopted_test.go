@@ -40,6 +40,7 @@ func TestMerge_recordsWhatIsAdopted(t *testing.T) {
 		"an adopted entry stays one":                            {there, mark("g2", true, true), claim, true},
 		"an adopted entry that another writer has removed":      {nil, mark("g2", true, true), claim, true},
 		"a mark that is written without a proof":                {there, mark("g2", true, false), claim.adopting(), false},
+		"a created entry whose mark another writer changes":     {there, func() Record { r := mark("g2", false, true); r[0].Adopted = true; return r }(), claim.adopting(), false},
 		"a created entry does not become one":                   {there, mark("g2", false, true), claim.adopting(), false},
 		"a create goes on that was killed and had adopted it":   {there, mark("g1", true, false), claim.adopting().takingOver(), true},
 		"a create goes on that was killed and had created it":   {there, mark("g1", false, false), claim.adopting().takingOver(), false},

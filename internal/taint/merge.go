@@ -270,11 +270,8 @@ func (m *merge) put(t corev1.Taint) {
 	mark, marked := m.marks[id]
 	imported := m.claim.Unmarked(id)
 	switch {
-	case marked && !m.claim.owns(mark):
+	case marked && !m.claim.owns(mark), !marked && at >= 0 && !m.claim.Adopt && !imported:
 		m.conflict(id, mark.Owner, at)
-		return
-	case !marked && at >= 0 && !m.claim.Adopt && !imported:
-		m.conflict(id, "", at)
 		return
 	}
 	m.note(mark, marked)

@@ -25,6 +25,7 @@ func TestParseRecord(t *testing.T) {
 		{name: "fields of a later release are passed over", in: `[{"key":"a","effect":"NoExecute","owner":"me","generation":"g2","later":1}]`, want: []string{"a:NoExecute me/g2"}},
 		{name: "text that is no list is an error", in: `owned by me`, wrong: true},
 		{name: "half a list is an error", in: `[{"key":"a"`, wrong: true},
+		{name: "a text that does not print as it is written is an error", in: `[{"key":"a","effect":"NoExecute","owner":"\u001b[2K","generation":"g2"}]`, wrong: true},
 		{name: "an object is an error", in: `{"key":"a"}`, wrong: true},
 	}
 	for _, tt := range tests {

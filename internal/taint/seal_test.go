@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/record"
 )
@@ -25,6 +26,41 @@ func TestOn_aMarkProvesNothingOnAnotherObject(t *testing.T) {
 		if got := Merge(made.Taints, made.Record, on); len(got.Taints) != left {
 			t.Errorf("on %s there is %v", object, got.Taints)
 		}
+	}
+}
+
+func TestOnNode_anImportCountsOnTheNodeThatItHasSeen(t *testing.T) {
+	t.Parallel()
+	there, id := list(t, "a:NoExecute"), ID{"a", corev1.TaintEffectNoExecute}
+	claim := Claim{Owner: "me", Generation: "g2", Seal: record.Seal{Nonce: "n", Epoch: 1, Held: record.Held{}}, Taints: there, Imported: map[ID][]string{id: {""}}}
+	seen := claim.OnNode("a", "uid-1").Seal
+	seen.Held.Note(seen, id.Unmarked())
+	for name, tt := range map[string]struct {
+		node, uid string
+		conflicts int
+	}{
+		"the node that it has seen":             {"a", "uid-1", 0},
+		"a node that was recreated by its name": {"a", "uid-2", 1},
+		"another node":                          {"b", "uid-1", 1},
+	} {
+		if got := Merge(there, nil, claim.OnNode(tt.node, types.UID(tt.uid))); len(got.Conflicts) != tt.conflicts {
+			t.Errorf("%s: conflicts %v", name, got.Conflicts)
+		}
+	}
+}
+
+// TestMerge_leavesMarksOfEarlierApplies as they are where nothing else changes: a new epoch alone writes to no node.
+func TestMerge_leavesMarksOfEarlierApplies(t *testing.T) {
+	t.Parallel()
+	claim := Claim{Owner: "me", Generation: "g2", Seal: record.Seal{Nonce: "n", Epoch: 1, Held: record.Held{}}, Taints: list(t, "a:NoExecute"), Absent: []ID{{"b", noEx}}}.On("Node/a")
+	made := Merge(list(t, "b:NoExecute"), nil, claim)
+	next := claim
+	next.Seal.Epoch, next.Seal.Held = 2, record.Held{}
+	for _, mark := range made.Record {
+		claim.Hold(mark, next.Seal.Held)
+	}
+	if got := Merge(made.Taints, made.Record, next); got.Changed || len(made.Record) != 2 {
+		t.Errorf("%s becomes %s", made.Record, got.Record)
 	}
 }
 

@@ -109,6 +109,66 @@ func TestClaim_Hold_ofEarlierBuilds(t *testing.T) {
 	}
 }
 
+// TestClaim_Hold_ofImports holds a mark that an import has seen, until the next change writes it.
+func TestClaim_Hold_ofImports(t *testing.T) {
+	t.Parallel()
+	mark := marks(t, "a=1:NoExecute of other/g1")[0]
+	claim := Claim{Owner: "me", Generation: "g2", Seal: record.Seal{Nonce: "n", Epoch: 1, Held: record.Held{}}, Tolerations: tols(t, "a=1:NoExecute"), Imported: map[ID][]string{mark.ID(): {"g1"}}}.On("Deployment/shop/web")
+	claim.Seal.Held.Note(claim.Seal, mark.Sealed())
+	for name, tt := range map[string]struct {
+		change func(*Claim, *Mark)
+		want   bool
+	}{
+		"that are as they were":           {func(*Claim, *Mark) {}, true},
+		"that another writer has changed": {func(_ *Claim, m *Mark) { m.Owner, m.Key = "me", "b" }, false},
+		"of another generation":           {func(_ *Claim, m *Mark) { m.Generation = "g0" }, false},
+		"of another object":               {func(c *Claim, _ *Mark) { *c = c.On("Deployment/shop/db") }, false},
+	} {
+		c, m, held := claim, mark, record.Held{}
+		tt.change(&c, &m)
+		c.Hold(m, held)
+		next := c.Seal
+		next.Epoch, next.Held = 2, held
+		if got := next.Proves(m.Sealed()); got != tt.want || (len(held) > 0) != tt.want {
+			t.Errorf("%s: held: %t", name, got)
+		}
+	}
+}
+
+// TestClaim_Restored has an entry that the resource gave up, and that a rollback brings back with its mark.
+func TestClaim_Restored(t *testing.T) {
+	t.Parallel()
+	given := Claim{Owner: "me", Generation: "g", Seal: record.Seal{Nonce: "n", Epoch: 1, Held: record.Held{}}, Tolerations: tols(t, "a=1:NoExecute")}.On("Deployment/shop/web")
+	mark := Merge(nil, nil, given, nil, true).Record[0]
+	claim := given
+	claim.Tolerations, claim.Seal.Epoch = nil, 2
+	wanted, elsewhere := claim, claim
+	wanted.Tolerations, elsewhere.Path = given.Tolerations, "spec.other"
+	held := given
+	held.Tolerations = nil
+	for name, tt := range map[string]struct {
+		claim  Claim
+		list   []string
+		change func(*Mark)
+		back   bool
+	}{
+		"with the mark that it had":        {claim, []string{"a=1:NoExecute", "b Exists"}, func(*Mark) {}, true},
+		"with a mark that was made up":     {claim, []string{"a=1:NoExecute"}, func(m *Mark) { m.Proof = "" }, true},
+		"with a mark that still counts":    {held, []string{"a=1:NoExecute"}, func(*Mark) {}, false},
+		"with a mark of another resource":  {claim, []string{"a=1:NoExecute"}, func(m *Mark) { m.Owner = "other" }, false},
+		"with a mark of an earlier create": {claim, []string{"a=1:NoExecute"}, func(m *Mark) { m.Generation = "g1" }, false},
+		"with a mark of another list":      {elsewhere, []string{"a=1:NoExecute"}, func(*Mark) {}, false},
+		"where the mark alone is back":     {claim, []string{"b Exists"}, func(*Mark) {}, false},
+		"where it is wanted by now":        {wanted, []string{"a=1:NoExecute"}, func(m *Mark) { m.Proof = "" }, false},
+	} {
+		changed := mark
+		tt.change(&changed)
+		if got := tt.claim.Restored(tols(t, tt.list...), Record{changed}); (len(got) == 1 && Equal(got[0], given.Tolerations[0])) != tt.back || len(got) > 1 {
+			t.Errorf("%s: got %v", name, got)
+		}
+	}
+}
+
 // TestClaim_HoldUnmarked holds what was imported without a mark and is still wanted, where the import has
 // seen it.
 func TestClaim_HoldUnmarked(t *testing.T) {

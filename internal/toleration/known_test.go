@@ -4,6 +4,7 @@
 package toleration
 
 import (
+	"maps"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -77,6 +78,50 @@ func TestMerge_whichResourceRemovesRetiringEntries(t *testing.T) {
 	for _, marks := range []Record{retired.Record, old} {
 		if got := Merge(retired.Tolerations, marks, owner, nil, true); len(got.Removed) != 1 {
 			t.Errorf("its own resource leaves it: %v", got)
+		}
+	}
+}
+
+// TestClaim_Proves asks by the seals of other resources of the configuration.
+func TestClaim_Proves(t *testing.T) {
+	t.Parallel()
+	const object = "Deployment/shop/web"
+	mark := marks(t, "a=1:NoExecute of theirs/g1")[0]
+	mark.Proof = record.Seal{Nonce: "secret"}.On(object).Proof(mark.Sealed().Parts...)
+	claim := Claim{Known: []record.Seal{{Nonce: "another", Resource: "theirs"}, {Nonce: "secret", Resource: "theirs"}, {Nonce: "another", Resource: "unrelated"}}}
+	for name, tt := range map[string]struct {
+		id, object string
+		want       bool
+	}{
+		"the resource that has written it": {"theirs", object, true},
+		"on another object":                {"theirs", "Deployment/shop/db", false},
+		"another resource":                 {"unrelated", object, false},
+		"a resource that is not known":     {"me", object, false},
+	} {
+		if got := claim.Proves(tt.id, tt.object, mark); got != tt.want {
+			t.Errorf("%s: %t", name, got)
+		}
+	}
+}
+
+// TestClaim_Current has the generations of a resource that others know.
+func TestClaim_Current(t *testing.T) {
+	t.Parallel()
+	live, earlier, unnamed := record.Seal{Resource: "theirs", Generation: "g2", Live: true}, record.Seal{Resource: "theirs", Generation: "g1"}, record.Seal{Resource: "theirs", Live: true}
+	unrelated := record.Seal{Resource: "unrelated", Generation: "g9", Live: true}
+	for name, tt := range map[string]struct {
+		known []record.Seal
+		want  map[string]bool
+		all   bool
+	}{
+		"none is known":                          {nil, map[string]bool{}, false},
+		"those of another resource do not count": {[]record.Seal{unrelated}, map[string]bool{}, false},
+		"one of an earlier run":                  {[]record.Seal{earlier, unrelated}, map[string]bool{"g1": true}, false},
+		"one of the run that made the plan":      {[]record.Seal{live, earlier}, map[string]bool{"g1": true, "g2": true}, true},
+		"a seal without a generation":            {[]record.Seal{unnamed}, map[string]bool{}, false},
+	} {
+		if got, all := (Claim{Known: tt.known}).Current("theirs"); all != tt.all || !maps.Equal(got, tt.want) || got == nil {
+			t.Errorf("%s: %v, all: %t", name, got, all)
 		}
 	}
 }

@@ -305,7 +305,7 @@ func (m *merge) takeImported() bool {
 		id := IDOf(t)
 		switch {
 		case !m.claim.unmarked(id) || !m.claim.holds(t):
-			return false
+			// Another owner's.
 		case taken[id]:
 			m.removed = append(m.removed, t)
 			return true

@@ -19,6 +19,7 @@ func TestMerge_ofACreate(t *testing.T) {
 			name: "an empty list takes the first entry", claim: want(t, "a=1:NoExecute for 60s"),
 			want: []string{"a=1:NoExecute for 60s"}, wantRecord: []string{"a=1:NoExecute for 60s of me/g2"}, missing: []string{"a=1:NoExecute for 60s"},
 		},
+		{name: "ours stays beside a foreign entry that covers it", list: []string{"a=1:NoExecute", "a Exists"}, record: []string{"a=1:NoExecute of me/g2"}, claim: want(t, "a=1:NoExecute")},
 		{name: "what a foreign entry covers is not written", list: []string{"a Exists"}, claim: want(t, "a=1:NoExecute", "a:NoSchedule")},
 		{name: "what stands there word for word is not written and not ours", list: []string{"a=1:NoExecute for 60s"}, claim: want(t, "a=1:NoExecute for 60s")},
 		{name: "what stands there for longer is not written", list: []string{"a=1:NoExecute"}, claim: want(t, "a=1:NoExecute for 60s")},
