@@ -172,15 +172,18 @@ func TestObserve_reportsWhatDiffers(t *testing.T) {
 		want   map[string]string
 		err    bool
 	}{
-		"nothing":                                 {change: func(*Objects) {}, want: map[string]string{}},
-		"a label of another tool does not count":  {change: func(o *Objects) { o.Policy.Labels["team"] = "ml" }, want: map[string]string{}},
-		"the policy is missing":                   {change: func(o *Objects) { o.Policy = nil }, want: map[string]string{PolicyKind: Missing}},
-		"the binding is missing":                  {change: func(o *Objects) { o.Binding = nil }, want: map[string]string{BindingKind: Missing}},
-		"the policy has another label":            {change: func(o *Objects) { o.Policy.Labels[componentLabel] = "x" }, want: map[string]string{PolicyKind: Different}},
-		"the binding has another label":           {change: func(o *Objects) { delete(o.Binding.Labels, ManagedByLabel) }, want: map[string]string{BindingKind: Different}},
-		"the binding binds another policy":        {change: func(o *Objects) { o.Binding.Spec.PolicyName = "x" }, want: map[string]string{BindingKind: Different}},
-		"both differ":                             {change: func(o *Objects) { o.Policy.Spec.Mutations, o.Binding.Labels = nil, nil }, want: map[string]string{PolicyKind: Different, BindingKind: Different}},
-		"the annotation is no JSON":               {change: func(o *Objects) { o.Policy.Annotations[PolicyAnnotation] = "{" }, want: map[string]string{}, err: true},
+		"nothing":                                {change: func(*Objects) {}, want: map[string]string{}},
+		"a label of another tool does not count": {change: func(o *Objects) { o.Policy.Labels["team"] = "ml" }, want: map[string]string{}},
+		"the policy is missing":                  {change: func(o *Objects) { o.Policy = nil }, want: map[string]string{PolicyKind: Missing}},
+		"the binding is missing":                 {change: func(o *Objects) { o.Binding = nil }, want: map[string]string{BindingKind: Missing}},
+		"the policy has another label":           {change: func(o *Objects) { o.Policy.Labels[componentLabel] = "x" }, want: map[string]string{PolicyKind: Different}},
+		"the binding has another label":          {change: func(o *Objects) { delete(o.Binding.Labels, ManagedByLabel) }, want: map[string]string{BindingKind: Different}},
+		"the binding binds another policy":       {change: func(o *Objects) { o.Binding.Spec.PolicyName = "x" }, want: map[string]string{BindingKind: Different}},
+		"both differ":                            {change: func(o *Objects) { o.Policy.Spec.Mutations, o.Binding.Labels = nil, nil }, want: map[string]string{PolicyKind: Different, BindingKind: Different}},
+		"the annotation is no JSON":              {change: func(o *Objects) { o.Policy.Annotations[PolicyAnnotation] = "{" }, want: map[string]string{}, err: true},
+		"the annotation has a text to spoof messages with": {change: func(o *Objects) {
+			o.Policy.Annotations[PolicyAnnotation] = strings.Replace(o.Policy.Annotations[PolicyAnnotation], `"owner":"o`, `"owner":"\u001b[2K`, 1)
+		}, want: map[string]string{}, err: true},
 		"the annotation has a selector of no use": {change: func(o *Objects) { o.Policy.Annotations[PolicyAnnotation] = `{"match":{"podSelector":"a in b"}}` }, want: map[string]string{}, err: true},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -190,6 +193,9 @@ func TestObserve_reportsWhatDiffers(t *testing.T) {
 			got := Observe(objects)
 			if diff := cmp.Diff(tt.want, got.Differs); diff != "" || (got.Err != nil) != tt.err || got.Name != "p" {
 				t.Errorf("%s: error %v, differs (-want +got):\n%s", got.Name, got.Err, diff)
+			}
+			if tt.err && (got.Mark != Mark{} || len(got.Policy.Tolerations) > 0) {
+				t.Errorf("it believes %v of %v", got.Policy, got.Mark)
 			}
 			if inForce := !tt.err && len(tt.want) == 0; got.InForce() != inForce {
 				t.Errorf("in force %t, want %t", got.InForce(), inForce)

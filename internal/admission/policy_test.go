@@ -189,7 +189,7 @@ func TestPlan(t *testing.T) {
 func TestObserve_readsWhatObjectsWrites(t *testing.T) {
 	t.Parallel()
 	p := Policy{
-		Name: "p", Match: Match{NamespaceSelector: "a in (b,c),!d", PodSelector: "x=y", Requests: []string{"nvidia.com/gpu"}},
+		Name: "p", Match: Match{NamespaceSelector: "a in (b,\n c),!d", PodSelector: "x=y", Requests: []string{"nvidia.com/gpu"}},
 		Tolerations: []corev1.Toleration{exists("a", "")}, Retiring: []corev1.Toleration{equal("b", "1", corev1.TaintEffectNoExecute)}, Pin: map[string]string{"pool": "gpu"}, Fail: true,
 	}
 	mark := Mark{Owner: "o", Generation: "1"}
@@ -232,5 +232,11 @@ func TestIsID(t *testing.T) {
 		if got := IsID(id); got != want {
 			t.Errorf("%q: got %t", id, got)
 		}
+		if _, is := NameOf(id); is != want {
+			t.Errorf("%q has a name: %t", id, is)
+		}
+	}
+	if name, _ := NameOf(NewID("a/b", "gpu.x")); name != "gpu.x" {
+		t.Errorf("its name is %q", name)
 	}
 }

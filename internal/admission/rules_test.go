@@ -5,12 +5,14 @@ package admission
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/labels"
 
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/record"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/toleration"
 )
 
@@ -226,5 +228,41 @@ func TestObserveLists_annotationsThatCannotBeReadAreErrors(t *testing.T) {
 	}
 	if len(annotations) != 3 {
 		t.Errorf("got %v", annotations)
+	}
+}
+
+// TestLists_tooLarge adds up the annotations of the lists and those of others.
+func TestLists_tooLarge(t *testing.T) {
+	t.Parallel()
+	lists := Lists{Default: []corev1.Toleration{exists("a", "")}}
+	values, err := lists.Annotations()
+	if err != nil {
+		t.Fatal(err)
+	}
+	room := record.Most - len(DefaultsAnnotation) - len(*values[DefaultsAnnotation])
+	for name, tt := range map[string]struct {
+		others int
+		want   string
+	}{
+		"they fit":                    {room, ""},
+		"they have one byte too many": {room + 1, "the annotation " + DefaultsAnnotation},
+	} {
+		lists.OtherAnnotations = tt.others
+		if got := lists.TooLarge(); (got == "") != (tt.want == "") || !strings.HasPrefix(got, tt.want) {
+			t.Errorf("%s: %q", name, got)
+		}
+	}
+}
+
+func TestLists_haveNames(t *testing.T) {
+	t.Parallel()
+	a, b := []corev1.Toleration{exists("a", "")}, []corev1.Toleration{exists("b", "")}
+	lists := Lists{Default: a, Allowed: b}
+	if diff := cmp.Diff(a, lists.Of(DefaultList)) + cmp.Diff(b, lists.Of(AllowedList)); diff != "" {
+		t.Error(diff)
+	}
+	claims := ListClaim{Default: toleration.Claim{Tolerations: a}, Allowed: toleration.Claim{Tolerations: b}}.Claims()
+	if len(claims) != 2 || claims[0].Path != DefaultList || claims[1].Path != AllowedList || !cmp.Equal(claims[0].Tolerations, a) || !cmp.Equal(claims[1].Tolerations, b) {
+		t.Errorf("the claims are %v", claims)
 	}
 }

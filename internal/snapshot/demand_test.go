@@ -84,6 +84,7 @@ func TestDemandOf(t *testing.T) {
 			want: Demand{Asks: Resources{Memory: 1 << 30}, Holds: Resources{Memory: 2 << 30}},
 		},
 		{name: "a priority that pushes out others", pod: corev1.Pod{Spec: corev1.PodSpec{Priority: &high, PreemptionPolicy: &preempts}}, want: Demand{Priority: 1000}},
+		{name: "a deadline", pod: corev1.Pod{Spec: corev1.PodSpec{ActiveDeadlineSeconds: new(int64)}}, want: Demand{Deadline: true}},
 		{name: "claims of devices", pod: corev1.Pod{Spec: corev1.PodSpec{ResourceClaims: []corev1.PodResourceClaim{{Name: "gpu"}}}}, want: Demand{Devices: true}},
 		{name: "another scheduler", pod: corev1.Pod{Spec: corev1.PodSpec{SchedulerName: "volcano"}}, want: Demand{Scheduler: "volcano"}},
 		{name: "the default scheduler", pod: corev1.Pod{Spec: corev1.PodSpec{SchedulerName: "default-scheduler"}}},
@@ -154,7 +155,7 @@ func TestResourcesOf_amountsBeyondAnInt64AreAsLargeAsCanBeCounted(t *testing.T) 
 
 func TestThousandths(t *testing.T) {
 	t.Parallel()
-	for amount, want := range map[string]int64{"0": 0, "1m": 1, "100u": 1, "1500m": 1500, "72T": 72e15, "73T": mostCounted, "1e30": mostCounted} {
+	for amount, want := range map[string]int64{"0": 0, "1m": 1, "100u": 1, "1500m": 1500, "72T": 72e15, "72057594037927": 72057594037927000, "73T": mostCounted, "1e30": mostCounted} {
 		if got := Thousandths(resource.MustParse(amount)); got != want {
 			t.Errorf("%s: %d, want %d", amount, got, want)
 		}

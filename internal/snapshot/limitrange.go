@@ -117,9 +117,6 @@ func resourcesOf(p *corev1.Pod) (spec *corev1.PodSpec, defaulted bool) {
 }
 
 func without(list corev1.ResourceList, names []corev1.ResourceName) corev1.ResourceList {
-	if len(names) == 0 {
-		return list
-	}
 	list = maps.Clone(list)
 	for _, name := range names {
 		delete(list, name)
@@ -225,9 +222,6 @@ func (r LimitRange) setDefaults(c *corev1.Container) *LimitRangeRefusal {
 }
 
 func merged(list, defaults corev1.ResourceList) corev1.ResourceList {
-	if len(defaults) == 0 {
-		return list
-	}
 	out := maps.Clone(defaults)
 	maps.Copy(out, list)
 	return out

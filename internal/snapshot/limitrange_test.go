@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 )
@@ -82,6 +83,7 @@ func TestDemand_Admit_refusals(t *testing.T) {
 		{container, "min.cpu=50m", "cpu=40m:", "min cpu"},
 		{container, "min.cpu=50m", "memory=1Gi:", "min cpu"},
 		{container, "min.cpu=50m", "cpu=60m:40m", "min cpu"},
+		{container, "min.cpu=50m", "cpu=60m:50m", ""},
 		{container, "min.memory=50Mi", "memory=60Mi:100Mi", ""},
 		{container, "min.memory=50Mi", "memory=60Mi:, memory=10Mi:", "min memory"},
 		{container, "min.memory=50Mi", "init memory=10Mi:, memory=60Mi:", "min memory"},
@@ -119,7 +121,10 @@ func TestDemand_Admit_refusals(t *testing.T) {
 		{pod, "max.cpu=160m", "whole cpu=:200m, cpu=:100m", "max cpu"},
 		{container, "defaultRequest.cpu=800m", "whole cpu=1:1, memory=1Gi:, memory=1Gi:", "defaultRequest cpu"},
 		{container, "defaultRequest.cpu=400m", "whole cpu=1:1, memory=1Gi:, memory=1Gi:", ""},
+		{container, "defaultRequest.cpu=500m", "whole cpu=1:1, memory=1Gi:, memory=1Gi:", ""},
 		{container, "default.cpu=2", "whole cpu=1:1, memory=1Gi:", "default cpu"},
+		{container, "default.cpu=1", "whole cpu=1:1, memory=1Gi:", ""},
+		{container, "default.cpu=2", "whole memory=1Gi:1Gi, memory=1Gi:", ""},
 		{corev1.LimitTypePersistentVolumeClaim, "max.cpu=1m", "cpu=1:1", ""},
 	} {
 		_, refusal, _ := DemandOf(sizedPod(t, tt.pod)).Admit([]LimitRange{{Name: "sizes", Limits: []corev1.LimitRangeItem{item(t, tt.kind, tt.limits)}}})
@@ -159,6 +164,7 @@ func TestDemand_Admit(t *testing.T) {
 		"text that LimitRanger does not write changes nothing":  {pod: "cpu=100m:", defaulted: "cpu request for container c", cpu: 100},
 		"a default limit is set":                                {pod: "cpu=100m:", ranges: []string{"default.cpu=2"}, cpu: 100, limit: 2000},
 		"a default limit below the request refuses the pod":     {pod: "cpu=3:", ranges: []string{"default.cpu=2"}, cpu: 3000, limit: 2000, refused: "default cpu"},
+		"a default limit of as much as the request":             {pod: "cpu=2:", ranges: []string{"default.cpu=2"}, cpu: 2000, limit: 2000},
 		"a default fulfils the minimum":                         {pod: "memory=1Gi:", ranges: []string{"min.cpu=50m defaultRequest.cpu=50m"}, cpu: 50},
 		"two with the same default are certain":                 {pod: "memory=1Gi:", ranges: []string{"defaultRequest.cpu=1", "defaultRequest.cpu=1000m"}, cpu: 1000},
 		"of two with different defaults it is not known":        {pod: "memory=1Gi:", ranges: []string{"defaultRequest.cpu=1", "defaultRequest.cpu=2"}, cpu: 1000, differing: []string{"r1"}},
@@ -173,6 +179,7 @@ func TestDemand_Admit(t *testing.T) {
 			ranges = append(ranges, LimitRange{Name: "r" + string(rune('0'+i)), Limits: []corev1.LimitRangeItem{item(t, corev1.LimitTypeContainer, limits)}})
 		}
 		before := DemandOf(p)
+		template := before.Template.DeepCopy()
 		got, refusal, differing := before.Admit(ranges)
 		refused := ""
 		if refusal != nil {
@@ -183,6 +190,9 @@ func TestDemand_Admit(t *testing.T) {
 		}
 		if again := DemandOf(p); again.Asks.MilliCPU != before.Asks.MilliCPU || got.Holds.MilliCPU != before.Holds.MilliCPU {
 			t.Errorf("%s: the pod itself is changed", name)
+		}
+		if diff := cmp.Diff(template, before.Template); diff != "" {
+			t.Errorf("%s: its template is changed: %s", name, diff)
 		}
 	}
 }
@@ -201,12 +211,36 @@ func TestDemand_Admit_limitsOfTheWholePodStay(t *testing.T) {
 	}
 }
 
+// TestDemand_Admit_withoutATemplate: what was asked for is not known where devices are claimed for it.
+func TestDemand_Admit_withoutATemplate(t *testing.T) {
+	t.Parallel()
+	d := &Demand{Asks: Resources{MilliCPU: 100}, Defaulted: true}
+	ranges := []LimitRange{{Name: "r", Limits: []corev1.LimitRangeItem{item(t, corev1.LimitTypeContainer, "defaultRequest.cpu=1 max.cpu=1m")}}}
+	if got, refusal, differing := d.Admit(ranges); got != d || refusal != nil || differing != nil {
+		t.Errorf("asks for %+v, refused %v, unsure %q", got.Asks, refusal, differing)
+	}
+}
+
+// TestDemand_Admit_devicesOfAClass: they are claimed, and not counted on nodes.
+func TestDemand_Admit_devicesOfAClass(t *testing.T) {
+	t.Parallel()
+	const nic = "deviceclass.resource.kubernetes.io/nic"
+	d := DemandOf(sizedPod(t, "example.com/gpu=1:1 "+nic+"=1:1"))
+	got, _, _ := d.Admit([]LimitRange{{Name: "r", Limits: []corev1.LimitRangeItem{item(t, corev1.LimitTypeContainer, "defaultRequest.cpu=1")}}})
+	if got.Asks.MilliCPU != 1000 || got.Asks.Other(nic) != 0 || got.Asks.Other("example.com/gpu") != 1 || !got.Requests(nic) {
+		t.Errorf("asks for %+v, claims %v", got.Asks, got.Claimed)
+	}
+}
+
 // TestDemand_Charges_devices: what devices are claimed for is requested all the same.
 func TestDemand_Charges_devices(t *testing.T) {
 	t.Parallel()
 	p := sizedPod(t, "example.com/gpu=2:2")
 	p.Status.ExtendedResourceClaimStatus = &corev1.PodExtendedResourceClaimStatus{RequestMappings: []corev1.ContainerExtendedResourceRequest{{ContainerName: "c", ResourceName: "example.com/gpu"}}}
 	d := DemandOf(p)
+	if d.Requests("example.com/fpga") {
+		t.Error("it requests what it does not list")
+	}
 	if asks, holds := d.Charges("requests.example.com/gpu"); asks != 2 || holds != 2 || !d.Requests("example.com/gpu") || d.Asks.Other("example.com/gpu") != 0 {
 		t.Errorf("asks %d, holds %d, requests it %t, and for nodes %d", asks, holds, d.Requests("example.com/gpu"), d.Asks.Other("example.com/gpu"))
 	}
@@ -271,6 +305,14 @@ func TestDemand_Lacks(t *testing.T) {
 		if got := DemandOf(sizedPod(t, tt.pod)).Lacks(tt.resource); got != tt.want {
 			t.Errorf("%s of %s: lacks it %t", tt.resource, tt.pod, got)
 		}
+	}
+}
+
+func TestFormatDefaulted_writesAsLimitRanger(t *testing.T) {
+	t.Parallel()
+	const text = "LimitRanger plugin set: cpu, memory request for container web; cpu limit for init container setup"
+	if got := FormatDefaulted(ParseDefaulted(text)); got != text {
+		t.Errorf("got %q", got)
 	}
 }
 

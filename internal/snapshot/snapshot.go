@@ -326,9 +326,6 @@ func (s *Snapshot) RunsOnEveryNode(p *Pod) bool {
 // bound claims, one for each affinity and zone. A claim that is not bound, or that was not
 // read, binds no pod.
 func (s *Snapshot) VolumesOf(pod *Pod) []*Volume {
-	if len(pod.Claims) == 0 {
-		return nil
-	}
 	var out []*Volume
 	for _, claim := range pod.Claims {
 		volume := s.Volumes[pod.Namespace][claim]

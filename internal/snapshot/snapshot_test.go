@@ -6,6 +6,7 @@ package snapshot
 import (
 	"maps"
 	"reflect"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -184,12 +185,15 @@ func TestExclusiveClaims_areThoseOfTheAccessModeOfOnePod(t *testing.T) {
 
 func TestSortedNodes_byName(t *testing.T) {
 	t.Parallel()
-	s := &Snapshot{Nodes: map[string]*Node{"b": {Name: "b"}, "c": {Name: "c"}, "a": {Name: "a"}}}
+	s, want := &Snapshot{Nodes: map[string]*Node{}}, strings.Split("abcdefghijklmnopqrst", "")
+	for _, name := range want {
+		s.Nodes[name] = &Node{Name: name}
+	}
 	var got []string
 	for _, n := range s.SortedNodes() {
 		got = append(got, n.Name)
 	}
-	if diff := cmp.Diff([]string{"a", "b", "c"}, got); diff != "" {
+	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
 }

@@ -26,11 +26,7 @@ var zoneLabels = map[string]string{
 func ZonesOf(set labels.Set) Zones {
 	var out Zones
 	for key := range zoneLabels {
-		value, has := set[key]
-		if !has {
-			continue
-		}
-		zones := strings.Split(value, "__")
+		zones := strings.Split(set[key], "__")
 		for i := range zones {
 			zones[i] = strings.TrimSpace(zones[i])
 		}

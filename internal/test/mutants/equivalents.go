@@ -19,6 +19,30 @@ var equivalents = []equivalent{
 		reason: "a cache: without it the same value is made again",
 	},
 	{
+		file: "internal/snapshot/snapshot.go", function: "Snapshot.PodsByWorkload", was: "if built := s.index.Load(); built != nil { return *built }",
+		reason: "a cache: without it the same value is made again",
+	},
+	{
+		file: "internal/snapshot/snapshot.go", function: "Snapshot.PodsByWorkload", was: "return *built",
+		reason: "a cache: without it the same value is made again",
+	},
+	{
+		file: "internal/snapshot/snapshot.go", function: "Snapshot.PodsByWorkload", was: "s.index.Store(&index)",
+		reason: "a cache: without it the same value is made again",
+	},
+	{
+		file: "internal/snapshot/snapshot.go", function: "Snapshot.With", was: "out.index.Store(s.index.Load())",
+		reason: "a cache: without it the same value is made again",
+	},
+	{
+		file: "internal/snapshot/amount.go", function: "Whole", was: "q.CmpInt64(mostCounted) >= 0", becomes: "q.CmpInt64(mostCounted) > 0",
+		reason: "an amount of as much is counted as that much",
+	},
+	{
+		file: "internal/snapshot/limitrange.go", function: "thousandths", was: "q.CmpInt64(apiresource.MaxMilliValue) > 0", becomes: "q.CmpInt64(apiresource.MaxMilliValue) >= 0",
+		reason: "an approximation of that amount is as near as a float64 is",
+	},
+	{
 		file: "internal/placement/lookup.go", function: "Finder.lookUp", was: "if len(terms) == 1 { return fewest, true }",
 		reason: "a shortcut: one list is sorted and has no node twice",
 	},
@@ -120,6 +144,14 @@ var equivalents = []equivalent{
 	},
 	{
 		file: "internal/admission/lists.go", function: "Lists.Annotations", was: "return nil, err",
+		reason: "strings and numbers always marshal",
+	},
+	{
+		file: "internal/admission/lists.go", function: "Lists.TooLarge", was: "if err != nil { return err.Error() }",
+		reason: "strings and numbers always marshal",
+	},
+	{
+		file: "internal/admission/lists.go", function: "Lists.TooLarge", was: "return err.Error()",
 		reason: "strings and numbers always marshal",
 	},
 	{
