@@ -13,6 +13,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/record"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
 )
@@ -243,7 +244,7 @@ func TestNext_beginsWithTheTemplateAndTheMarker(t *testing.T) {
 			o := scene(t, tt.strategy, tt.replicas, 0, 0, tt.machines...)
 			o.Set.Marker, o.Set.Taints = nil, taintsOf(t, oldTaint)
 			d := desire(t, tt.strategy, wantedTaint)
-			d.Rollout.MaxSurge = tt.maxSurge
+			d.Rollout.MaxSurge, d.Claim.Seal = tt.maxSurge, record.Seal{Nonce: "n"}
 			got := Next(o, d, now)
 			if len(got.Intents) != 1 || got.Intents[0].Kind != WriteSet || got.Intents[0].Set.Template == nil {
 				t.Fatalf("it decides %s", decided(got))
@@ -259,6 +260,10 @@ func TestNext_beginsWithTheTemplateAndTheMarker(t *testing.T) {
 				return
 			}
 			want := Marker{ID: "terraform/gpu", Strategy: tt.strategy, OriginalReplicas: tt.replicas, Surge: tt.surge, TargetTaints: []string{wantedTaint}, StartedAt: now.Truncate(time.Second)}
+			if !w.Marker.of(d.Claim.On(o.Set.Object())) {
+				t.Error("the marker has no proof of its resource")
+			}
+			want.Proof = w.Marker.Proof
 			if diff := cmp.Diff(want, *w.Marker); diff != "" {
 				t.Errorf("the marker: %s", diff)
 			}

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
@@ -35,6 +36,11 @@ func TestDeviations_tellHowMachinesAndNodesDiffer(t *testing.T) {
 	o.Set.Taints, o.Set.Record = append(o.Set.Taints, taintsOf(t, "more:NoSchedule")...), append(o.Set.Record, taint.Mark{Key: "more", Effect: "NoSchedule", Owner: "terraform/gpu", Generation: "g1"})
 	if got := Deviations(o, desire(t, Rolling, wantedTaint+" more:NoSchedule")); got["a"] != taint.Missing {
 		t.Errorf("a machine that lacks one entry differs as %q", got["a"])
+	}
+	// The first one of the template as well as any other.
+	o = scene(t, Rolling, 1, 1, 0, "a bare")
+	if o.Machines[0].Taints = nil; Deviations(o, desire(t, Rolling, wantedTaint))["a"] != taint.Missing {
+		t.Errorf("a machine without any entry differs as %v", Deviations(o, desire(t, Rolling, wantedTaint)))
 	}
 	// A mark on the node says that another writer looks after it there.
 	o = scene(t, Rolling, 1, 1, 0, "a stale")
@@ -145,6 +151,46 @@ func TestChangeOf_closesNodesOfMachinesThatAreOrWillBeDeleted(t *testing.T) {
 	}
 	if len(c.Comes) != 1 || c.Comes[0].Of != o.Set.Title() {
 		t.Errorf("there comes %v", c.Comes)
+	}
+}
+
+// TestAffected_coming: a new machine is like the one that was made last, as far as that is known.
+func TestAffected_coming(t *testing.T) {
+	t.Parallel()
+	sized := func(o *Observed, nodes ...string) {
+		for _, name := range nodes {
+			o.Nodes["node-"+name].Allocatable = &snapshot.Resources{MilliCPU: 1000}
+		}
+	}
+	for name, tt := range map[string]struct {
+		strategy Strategy
+		machines []string
+		change   func(*Observed)
+		like     string
+		none     bool
+	}{
+		"like the one that was made last":         {strategy: Rolling, machines: []string{"c", "b", "a old"}, change: func(o *Observed) { sized(o, "a", "b", "c") }, like: "node-b"},
+		"the next where its node has no size yet": {strategy: Rolling, machines: []string{"c", "b", "a old"}, change: func(o *Observed) { sized(o, "a", "c") }, like: "node-a"},
+		"the next where it has no node yet":       {strategy: Rolling, machines: []string{"c", "b nodeless", "a old"}, change: func(o *Observed) { sized(o, "a", "c") }, like: "node-a"},
+		"like none where no size is known":        {strategy: Rolling, machines: []string{"b", "a old"}},
+		"none where machines are written to":      {strategy: InPlace, machines: []string{"b", "a old"}, none: true},
+		"none where no machine leaves":            {strategy: Rolling, machines: []string{"b", "a"}, none: true},
+		"none where there are to be none":         {strategy: ScaleToZero, machines: []string{"b", "a old"}, change: func(o *Observed) { o.Set.Marker.OriginalReplicas = 0 }, none: true},
+	} {
+		o := scene(t, tt.strategy, len(tt.machines), len(tt.machines), 0, tt.machines...)
+		for _, m := range o.Machines {
+			m.Created = time.Unix(map[string]int64{"a": 2, "b": 3, "c": 1}[m.Name], 0)
+		}
+		if tt.change != nil {
+			tt.change(&o)
+		}
+		got, comes := Affected{Observed: o, Effect: Plan(o, desire(t, tt.strategy, wantedTaint))}.coming()
+		if comes == tt.none || got.Like != tt.like {
+			t.Errorf("%s: there comes one like %q: %t", name, got.Like, comes)
+		}
+		if comes && ((got.Node.Allocatable != nil) != (tt.like != "") || taint.FormatAll(got.Node.Taints) != wantedTaint) {
+			t.Errorf("%s: it has %s and %v", name, taint.FormatAll(got.Node.Taints), got.Node.Allocatable)
+		}
 	}
 }
 

@@ -5,6 +5,7 @@ package machineset
 
 import (
 	"errors"
+	"slices"
 	"testing"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/record"
@@ -41,8 +42,13 @@ func TestDesired_Hold(t *testing.T) {
 		"remnants that another strategy removed, written back":   {func(_ *Set, d *Desired) { d.Rollout.Strategy = InPlace }, 1},
 		"a mark of a taint that is wanted no more, written back": {func(_ *Set, d *Desired) { d.Claim.Taints = nil }, 1},
 		"a mark of an earlier generation":                        {func(s *Set, d *Desired) { d.Claim.Generation = "g3" }, 0},
-		"a damaged record":                                       {func(s *Set, _ *Desired) { *s = Set{Namespace: "a", Name: "b", RecordErr: errors.New("damaged")} }, 1},
-		"a damaged marker":                                       {func(s *Set, _ *Desired) { s.Marker, s.MarkerErr = nil, errors.New("damaged") }, 3},
+		"a taint that was imported without a mark": {func(s *Set, d *Desired) {
+			unmarked := taintsOf(t, "zone=a:NoSchedule")[0]
+			id := taint.IDOf(unmarked)
+			s.Taints, d.Claim.Taints, d.Claim.Imported = append(s.Taints, unmarked), append(slices.Clone(d.Claim.Taints), unmarked), map[taint.ID][]string{id: {""}}
+		}, 3},
+		"a damaged record": {func(s *Set, _ *Desired) { *s = Set{Namespace: "a", Name: "b", RecordErr: errors.New("damaged")} }, 1},
+		"a damaged marker": {func(s *Set, _ *Desired) { s.Marker, s.MarkerErr = nil, errors.New("damaged") }, 3},
 		"a damaged record, which was known": {func(s *Set, d *Desired) {
 			*s, d.Claim.Seal.Held = Set{Namespace: "a", Name: "b", RecordErr: errors.New("damaged")}, before
 		}, 2},
@@ -91,6 +97,14 @@ func TestRemnants_keepTheirProofs(t *testing.T) {
 	claim.Seal.Epoch, claim.Seal.Held = 2, held
 	if again := r.byMachine().record(claim.On(object), r); again.String() != r.String() {
 		t.Errorf("%s is written as %s", r, again)
+	}
+	for name, other := range map[string]Remnant{
+		"another resource":  {Key: r[0].Key, Effect: r[0].Effect, Value: r[0].Value, Machines: r[0].Machines, Owner: "terraform/other", Generation: r[0].Generation, Proof: "theirs"},
+		"an earlier create": {Key: r[0].Key, Effect: r[0].Effect, Value: r[0].Value, Machines: r[0].Machines, Owner: r[0].Owner, Generation: "g0", Proof: "theirs"},
+	} {
+		if again := r.byMachine().record(claim.On(object), RemnantRecord{other, r[0]}); again.String() != r.String() {
+			t.Errorf("beside one of %s it is written as %s", name, again)
+		}
 	}
 	claim.Seal.Held = record.Held{}
 	if again := r.byMachine().record(claim.On(object), r); again.String() == r.String() || !again[0].of(claim.On(object)) {

@@ -207,6 +207,30 @@ func TestPlanLabels_conflicts(t *testing.T) {
 	})
 }
 
+// TestPlanLabels_ofANodeAlone names its machine among those that differ.
+func TestPlanLabels_ofANodeAlone(t *testing.T) {
+	t.Parallel()
+	of := newLabelled("pool=gpu", "pool=gpu", "pool=gpu")
+	of.Nodes["node-b"].Labels = nil
+	of.Set.LabelRecord = label.Record{{Key: "pool", Owner: "me", Generation: "g"}}
+	p := PlanLabels(of.Observed, label.Claim{Owner: "me", Generation: "g", Labels: map[string]string{"pool": "gpu"}})
+	if p.Machines["a"] || !p.Machines["b"] {
+		t.Errorf("there differ %v", p.Machines)
+	}
+}
+
+func TestUnreadable_isSorted(t *testing.T) {
+	t.Parallel()
+	of, want := newLabelled("", "", ""), strings.Split("abcdefghijklmnop", "")
+	clear(of.Nodes)
+	for _, name := range want {
+		of.Nodes[name] = &snapshot.Node{Name: name, LabelRecordErr: errors.New("damaged")}
+	}
+	if diff := cmp.Diff(want, of.Unreadable()); diff != "" {
+		t.Error(diff)
+	}
+}
+
 // A kubelet can damage the record of its node: its machine is left as it is, and the others are labelled.
 func TestPlanLabels_ofNodesWhoseRecordIsDamaged(t *testing.T) {
 	t.Parallel()

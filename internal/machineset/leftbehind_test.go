@@ -30,6 +30,7 @@ func TestLeftBehind(t *testing.T) {
 		"what a machine still has":                {machine: left, want: left},
 		"what its node alone still has":           {node: left, want: left},
 		"not what the template has again":         {template: "team=b:NoSchedule", machine: left},
+		"not what the template has again first":   {template: "team=b:NoSchedule other:NoSchedule", machine: left},
 		"not what no machine has":                 {machine: "other:NoSchedule", node: "other:NoSchedule"},
 		"not what is marked on a node":            {node: left, marked: true},
 		"not on a node whose record is damaged":   {node: left, damaged: true},
@@ -93,6 +94,9 @@ func TestDesired_ofOtherMachineSets(t *testing.T) {
 	of := d.Of(o.Set, Target{Namespace: "openshift-machine-api", Name: "gpu"})
 	if of.Owns(o.Set) {
 		t.Error("a mark without a proof is taken for ours")
+	}
+	if again := of.Of(o.Set, Target{Namespace: "openshift-machine-api", Name: "gpu"}); !of.Unselected || again.Unselected {
+		t.Errorf("it is given up because it is not selected: %t, and where a destroy does that: %t", of.Unselected, again.Unselected)
 	}
 	if merged := of.Merge(o.Set); taint.FormatAll(merged.Taints) != "team=x:NoSchedule" {
 		t.Errorf("the template would have %s", taint.FormatAll(merged.Taints))

@@ -65,7 +65,7 @@ func Refuse(o Observed, d Desired) []Refusal {
 	case s.Autoscaler == nil || s.Marker != nil:
 	case d.Rollout.Strategy == ScaleToZero && n > 0:
 		scaled("MachineAutoscaler %q scales it between %d and %d, and would scale it up while it waits at zero", s.Autoscaler.Owner, s.Autoscaler.Min, s.Autoscaler.Max)
-	case d.Rollout.Strategy == Surge && n > 0 && n+min(d.Rollout.MaxSurge, n) > s.Autoscaler.Max:
+	case d.Rollout.Strategy == Surge && n+min(d.Rollout.MaxSurge, n) > s.Autoscaler.Max:
 		scaled("MachineAutoscaler %q has a maximum of %d, and max_surge would make it %d", s.Autoscaler.Owner, s.Autoscaler.Max, n+min(d.Rollout.MaxSurge, n))
 	}
 	return out

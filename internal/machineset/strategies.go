@@ -125,7 +125,7 @@ func (v *view) addAgain() Decision {
 func (v *view) scaleToZero() Decision {
 	switch original := v.marker.OriginalReplicas; {
 	case v.Set.Replicas == original:
-		if len(v.old) > 0 && v.owed() >= 0 && original > 0 {
+		if len(v.old) > 0 && v.owed() >= 0 {
 			return v.write(&SetWrite{Replicas: new(0)}, fmt.Sprintf("%d of %d machines differ", len(v.old), original))
 		}
 		return v.settle()
