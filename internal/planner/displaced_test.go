@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/label"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/toleration"
@@ -74,6 +75,22 @@ func TestDisplaces_podsThatLoseTolerationsImmediately(t *testing.T) {
 				t.Error(diff)
 			}
 		})
+	}
+}
+
+// TestDisplaces_leavesOutPodsOfNodesThatAreGone, whose pods are deleted soon.
+func TestDisplaces_leavesOutPodsOfNodesThatAreGone(t *testing.T) {
+	t.Parallel()
+	w := aWorkload(t, "Deployment", "web", "*x=1:NoExecute")
+	gone, pod := aPod(t, w, "a0", "gone"), aPod(t, w, "a1", "a")
+	pod.Scheduling.NodeSelector = map[string]string{"pool": "gpu"}
+	step := Step{Kind: Contract, Workload: w, Merged: toleration.Merged{Template: true, Removed: tols(t, "x=1:NoExecute")}, Pins: label.Merged{Removed: []string{"pool"}}}
+	got := Displaces(aSnapshot([]*snapshot.Node{aNode(t, "a", "gpu", "x=1:NoExecute")}, gone, pod), []Step{step}, eviction.ComparisonOff)
+	if len(got) != 1 || got[0].Pod != pod {
+		t.Errorf("it displaces %v", got)
+	}
+	if pod.Scheduling.NodeSelector["pool"] != "gpu" {
+		t.Error("the shared snapshot has changed")
 	}
 }
 

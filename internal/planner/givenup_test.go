@@ -6,6 +6,8 @@ package planner
 import (
 	"errors"
 	"maps"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -83,8 +85,20 @@ func TestGivenUp(t *testing.T) {
 			},
 			GivenUp{FromMachines: map[string][]string{"x:NoExecute": {"m/a"}}},
 		},
+		"an import without a mark on a node that is not targeted any more": {
+			func(_ *testing.T, g *givingUp) {
+				g.Claim.Release, g.a.Labels, g.a.Record = false, nil, g.a.Record[1:]
+				g.c.Labels, g.p.Labels = nil, nil
+				g.Claim.Imported = map[taint.ID][]string{{Key: "x", Effect: "NoExecute"}: {""}}
+				g.set.Record = taint.Record{{Key: "x", Effect: "NoExecute", Owner: "other", Generation: "g9"}}
+			},
+			GivenUp{},
+		},
 		"a taint that was created stays": {
 			func(_ *testing.T, g *givingUp) { g.adopted(false) }, GivenUp{Kept: x, Machines: []string{"m/a"}},
+		},
+		"a taint that was created stays on a node of the machine-config operator": {
+			func(_ *testing.T, g *givingUp) { g.adopted(false); g.a.MachineConfig = true }, GivenUp{Kept: x, Machines: []string{"m/a"}},
 		},
 		"a mark that another writer has changed proves nothing": {
 			func(_ *testing.T, g *givingUp) {
@@ -138,6 +152,9 @@ func TestGivenUp(t *testing.T) {
 			maps.Copy(want.Kept, tt.want.Kept)
 			if diff := cmp.Diff(want, plan.GivenUp(g.NodeTaints), cmpopts.EquateEmpty()); diff != "" {
 				t.Error(diff)
+			}
+			if len(g.a.Record) > 0 && !slices.ContainsFunc(plan.Switches, func(s Switch) bool { return s.Node == g.a }) {
+				t.Error("y, which no Machine has, is not removed")
 			}
 			for _, s := range plan.Switches {
 				if s.Node == g.a && taint.Find(s.Merged.Taints, taint.ID{Key: "z", Effect: "NoExecute"}) < 0 {
@@ -209,6 +226,32 @@ func TestGivenUp_nothingOfTaintsThatTheConfigurationDrops(t *testing.T) {
 	}
 	if len(plan.Switches) != 1 || plan.Switches[0].Machine != nil {
 		t.Errorf("its Machine is changed: %+v", plan.Switches)
+	}
+}
+
+// TestGivenUp_isSorted, each name once, in whatever order nodes are written.
+func TestGivenUp_isSorted(t *testing.T) {
+	t.Parallel()
+	x := taint.ID{Key: "x", Effect: "NoExecute"}
+	sets := map[types.UID]*machineset.Set{}
+	for _, name := range []string{"s1", "s2"} {
+		sets[types.UID(name)] = &machineset.Set{Namespace: "m", Name: name, Taints: taintsOf(t, "x:NoExecute")}
+	}
+	var plan NodePlan
+	for _, words := range []string{"c m3 s2", "b m1 s1", "a m2 s1"} {
+		node, rest, _ := strings.Cut(words, " ")
+		machine, set, _ := strings.Cut(rest, " ")
+		s := Switch{Node: aNode(t, node, "gpu"), Machine: &machineset.Machine{Namespace: "m", Name: machine, Set: types.UID(set)}, FromMachine: []taint.ID{x}}
+		plan.Switches = append(plan.Switches, s)
+		s.FromMachine, s.Kept = nil, []taint.ID{x}
+		plan.unwritten = append(plan.unwritten, s, s)
+	}
+	want := GivenUp{
+		FromMachines: map[string][]string{"x:NoExecute": {"m/m1", "m/m2", "m/m3"}}, Templates: []string{"m/s1", "m/s2"},
+		Kept: map[string][]string{"x:NoExecute": {"a", "b", "c"}}, Machines: []string{"m/m1", "m/m2", "m/m3"},
+	}
+	if diff := cmp.Diff(want, plan.GivenUp(NodeTaints{Sets: sets}), cmpopts.EquateEmpty()); diff != "" {
+		t.Error(diff)
 	}
 }
 

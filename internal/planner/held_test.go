@@ -219,3 +219,100 @@ func TestTolerations_Hold(t *testing.T) {
 		}
 	}
 }
+
+// TestTolerations_Hold_ofImports holds what was imported without a mark, as long as it is there without one.
+func TestTolerations_Hold_ofImports(t *testing.T) {
+	t.Parallel()
+	w := aWorkload(t, "Deployment", "web", "x:NoExecute", "y:NoExecute")
+	own := tolerate(t, w, "x:NoExecute", "y:NoExecute")
+	own.Claim.Seal = record.Seal{Nonce: "n", Epoch: 1, Held: record.Held{}}
+	own.Claim.Imported = map[toleration.ID][]string{}
+	for _, one := range w.Tolerations {
+		id := toleration.IDOf(one)
+		own.Claim.Imported[id] = []string{""}
+		own.Claim.Seal.Held.Note(own.claim().Seal, id.Unmarked(own.Claim.Path))
+	}
+	held := HoldAll([]Tolerations{own})
+	if len(held) != 2 {
+		t.Fatalf("%d are held, want 2", len(held))
+	}
+	if Forget([]Tolerations{own}, held); len(held) != 2 {
+		t.Errorf("%d are still held, want 2", len(held))
+	}
+	w.Tolerations = w.Tolerations[:1]
+	if Forget([]Tolerations{own}, held); len(held) != 1 {
+		t.Errorf("once one has gone %d are still held, want 1", len(held))
+	}
+	if other := HoldAll([]Tolerations{own, tolerate(t, aWorkload(t, "Deployment", "db"))}); len(other) != 1 {
+		t.Errorf("%d of two workloads are held, want 1", len(other))
+	}
+}
+
+// TestHold_ofImportedTaints holds what was imported without a mark on a node, as long as the node is targeted.
+func TestHold_ofImportedTaints(t *testing.T) {
+	t.Parallel()
+	n := aNode(t, "a", "gpu", "x:NoExecute")
+	id := taint.IDOf(n.Taints[0])
+	for name, want := range map[string]int{"a": 1, "b": 0} {
+		d := desire(t, Target{Name: name}, "x:NoExecute")
+		d.Claim.Seal, d.Claim.Imported = record.Seal{Nonce: "n", Epoch: 1, Held: record.Held{}}, map[taint.ID][]string{id: {""}}
+		d.Claim.Seal.Held.Note(d.Claim.OnNode(n.Name, n.UID).Seal, id.Unmarked())
+		held := record.Held{}
+		if d.Hold([]*snapshot.Node{n}, held); len(held) != want {
+			t.Errorf("where node %s is targeted %d are held, want %d", name, len(held), want)
+		}
+	}
+}
+
+// TestTolerations_Created has a ConfigMap that the resource created for two components, or that another writer made.
+func TestTolerations_Created(t *testing.T) {
+	t.Parallel()
+	w := &workload.Workload{Ref: workload.Ref{APIVersion: "v1", Kind: "ConfigMap", Namespace: "openshift-monitoring", Name: "cluster-monitoring-config", Component: "prometheusK8s"}, Config: &workload.Config{}}
+	own := Tolerations{Workload: w, Claim: toleration.Claim{Owner: "me", Generation: "g", Seal: record.Seal{Nonce: "n", Epoch: 1, Held: record.Held{}}}}
+	proof, proved := own.Created()
+	if proof == "" || proved {
+		t.Fatalf("before it is created the proof is %q, proved %t", proof, proved)
+	}
+	beside, elsewhere := *w, *w
+	beside.Component, elsewhere.Name = "alertmanagerMain", "other"
+	for name, tt := range map[string]struct {
+		change  func(c *Tolerations)
+		created string
+		proved  bool
+	}{
+		"as it was created":           {func(*Tolerations) {}, proof, true},
+		"of another component":        {func(c *Tolerations) { c.Workload = &beside }, proof, true},
+		"a copy on another ConfigMap": {func(c *Tolerations) { c.Workload = &elsewhere }, proof, false},
+		"by another resource":         {func(c *Tolerations) { c.Claim.Seal.Nonce = "other" }, proof, false},
+		"by another resource that is known": {func(c *Tolerations) {
+			c.Claim.Known, c.Claim.Seal.Nonce = []record.Seal{{Nonce: "x"}, own.Claim.Seal}, "other"
+		}, proof, true},
+		"by a resource without proofs":            {func(c *Tolerations) { c.Claim.Seal.Nonce = "" }, proof, false},
+		"by one without proofs that is not known": {func(c *Tolerations) { c.Claim.Known, c.Claim.Seal = []record.Seal{{Nonce: "x"}}, record.Seal{} }, proof, false},
+		"by another writer":                       {func(*Tolerations) {}, "made up", false},
+		"by nobody who says so":                   {func(*Tolerations) {}, "", false},
+	} {
+		one := own
+		tt.change(&one)
+		created := *one.Workload
+		created.Config = &workload.Config{Created: tt.created}
+		one.Workload = &created
+		if _, got := one.Created(); got != tt.proved {
+			t.Errorf("%s: proved %t", name, got)
+		}
+	}
+	w.Config.Created = proof
+	held := HoldAll([]Tolerations{own})
+	if Forget([]Tolerations{own}, held); len(held) != 1 {
+		t.Errorf("%d are held of a ConfigMap that it has created, want 1", len(held))
+	}
+	later := own
+	later.Claim.Seal.Epoch, later.Claim.Seal.Held = 2, held
+	if _, proved := later.Created(); !proved {
+		t.Error("it is not proved in the next apply")
+	}
+	w.Config.Created = ""
+	if Forget([]Tolerations{own}, held); len(held) != 0 {
+		t.Errorf("%d are held of one that was created anew", len(held))
+	}
+}

@@ -181,6 +181,20 @@ func TestOrder_takesTheLastMarkOfALabelWhenTheControllerHasSeenTheTemplate(t *te
 	}
 }
 
+// TestRemovedFrom has the values that the template, and those nodes that lose the label, have of it.
+func TestRemovedFrom(t *testing.T) {
+	t.Parallel()
+	loses := label.Merged{Removed: []string{"tier"}}
+	c := SetChange{Observed: machineset.Observed{Set: &machineset.Set{NodeLabels: map[string]string{"tier": "z"}}}}
+	l := machineset.Labelling{Template: loses, Nodes: []machineset.LabelledNode{
+		{Node: labelledNode(t, "a", "gpu", "tier=y"), Merged: loses}, {Node: labelledNode(t, "b", "gpu", "tier=kept")},
+		{Node: labelledNode(t, "c", "gpu", "tier=x"), Merged: loses}, {Node: labelledNode(t, "d", "gpu"), Merged: loses}, {Node: labelledNode(t, "e", "gpu", "tier=y"), Merged: loses},
+	}}
+	if diff := cmp.Diff(map[string][]string{"tier": {"x", "y", "z"}}, (&order{}).removedFrom(c, l, nil)); diff != "" {
+		t.Error(diff)
+	}
+}
+
 // TestStill_keepsPodsEvictedLater: only a pod that leaves at once is gone before the next
 // step; one that leaves when its toleration has run out, or with its machine, may be there
 // when that evicts it.

@@ -158,6 +158,23 @@ func TestOrder_aNewPinDeletesPodsOfADaemonSetElsewhere(t *testing.T) {
 	}
 }
 
+// TestOrder_reportsNoPinThatEvictsNoPod: all nodes with pods of the DaemonSet have the label.
+func TestOrder_reportsNoPinThatEvictsNoPod(t *testing.T) {
+	t.Parallel()
+	agent := aWorkload(t, "DaemonSet", "agent")
+	agent.UID = "uid"
+	p := aPod(t, agent, "agent-a", "a")
+	p.Controller.UID = agent.UID
+	seen := aSnapshot([]*snapshot.Node{aNode(t, "a", "gpu"), aNode(t, "c", "cpu")}, p)
+	seen.Daemons = map[types.UID]*snapshot.Daemon{agent.UID: {}}
+	own := tolerate(t, agent)
+	own.Pin = label.Claim{Owner: "me", Generation: "g2", Labels: map[string]string{"pool": "gpu"}}
+	plan := Order(seen, Change{Workloads: []Tolerations{own}}, eviction.ComparisonOff)
+	if steps, _ := plan.Impact(); len(plan.Steps) != 2 || len(steps) > 0 {
+		t.Errorf("of the steps %v these may evict pods: %v", plan.Steps, steps)
+	}
+}
+
 func TestOrder_reportsNoSwitchThatIsHarmless(t *testing.T) {
 	t.Parallel()
 	web := aWorkload(t, "Deployment", "web", "x=1:NoExecute")

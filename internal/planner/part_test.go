@@ -4,6 +4,7 @@
 package planner
 
 import (
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -19,6 +20,29 @@ import (
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
 )
+
+// TestPlan_aProblemIsSettledByNoPart: what blocks a plan is told with the pods of the whole cluster.
+func TestPlan_aProblemIsSettledByNoPart(t *testing.T) {
+	t.Parallel()
+	if plan := (Plan{}); !plan.Settled(true) {
+		t.Error("a plan without steps has something to tell")
+	}
+	open := []Step{{Kind: Switched, Report: &eviction.Report{Pods: []eviction.PodVerdict{{Pod: &snapshot.Pod{}, Verdict: eviction.Stays, NoPlace: true, OtherNodes: true}}}}}
+	if plan := (Plan{Steps: open}); plan.Settled(true) || !plan.OpenPlaces() {
+		t.Error("a pod whose replacement may fit other nodes asks for no more of them")
+	}
+	for name, plan := range map[string]Plan{
+		"a refusal":            {Refusals: []Refusal{{}}},
+		"a conflict":           {Conflicts: []WorkloadConflict{{}}},
+		"a refused drain":      {DrainRefusals: []DrainRefusal{{}}},
+		"an error of a policy": {PolicyErr: errors.New("owned by another resource")},
+	} {
+		settled := plan.Settled(true)
+		if plan.Steps = open; settled || plan.OpenPlaces() {
+			t.Errorf("%s is settled by the pods of some nodes", name)
+		}
+	}
+}
 
 // partial is a random cluster, to be looked at in part and as a whole.
 type partial struct {

@@ -4,6 +4,7 @@
 package planner
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/label"
@@ -26,6 +27,27 @@ func TestPlanLabels_refusesAnotherValueThanTheMachines(t *testing.T) {
 		}
 		if p := PlanLabels([]*snapshot.Node{n}, desired); len(p.Refusals) == 0 {
 			t.Errorf("%s: a label is written that OpenShift puts back: %v", name, p.Switches[0].Merged.Changes)
+		}
+	}
+}
+
+// TestPlanLabels_refusesToRemoveWhatTheMachineHas from a node that is targeted: nodelink puts it back.
+func TestPlanLabels_refusesToRemoveWhatTheMachineHas(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		machine map[string]string
+		refused bool
+	}{
+		"a label of the Machine":         {map[string]string{"tier": "a"}, true},
+		"a label that the Machine lacks": {map[string]string{"role": "a"}, false},
+	} {
+		n := labelledNode(t, "n", "gpu", "*tier=a")
+		n.Machine = "m/n"
+		desired := NodeLabels{Target: Target{Name: "n"}, Claim: label.Claim{Owner: "me", Generation: "g2", Labels: map[string]string{"pool": "gpu"}}}
+		desired.Machines = Machines{"m/n": &machineset.Machine{Namespace: "m", Name: "n", Labels: tt.machine}}
+		p := PlanLabels([]*snapshot.Node{n}, desired)
+		if refused := len(p.Refusals) == 1 && strings.Contains(p.Refusals[0].Why, "leave it in the configuration"); refused != tt.refused {
+			t.Errorf("%s: the refusals are %v", name, p.Refusals)
 		}
 	}
 }

@@ -37,14 +37,22 @@ func TestOrder_contractsWhoseTolerationsNoTaintNeedsAfterAllChanges(t *testing.T
 		t.Helper()
 		return desire(t, Target{Name: node}, taints...)
 	}
+	theirs := func(t *testing.T, node string, taints ...string) NodeTaints {
+		t.Helper()
+		out := with(t, node, taints...)
+		out.Claim.Owner, out.Claim.Generation = "other", "g9"
+		return out
+	}
 	for name, tt := range map[string]struct {
 		a, b, list []string
 		changes    []NodeTaints
 		brings     []NodeTaints
-		machines   []map[string][]corev1.Taint
-		hold       string
-		others     bool
-		want       []string
+		// own are changes of the same resource.
+		own      []NodeTaints
+		machines []map[string][]corev1.Taint
+		hold     string
+		others   bool
+		want     []string
 	}{
 		"the last taint goes":                                  {a: []string{"*x=1:NoExecute"}, list: []string{"foreign Exists", "~x=1:NoExecute"}, changes: []NodeTaints{without(t, "a")}, want: []string{"contract web: foreign Exists, restarts a1 b1"}},
 		"another value comes in its place":                     {a: []string{"*x=1:NoExecute"}, list: []string{"~x=1:NoExecute", "*x=2:NoExecute"}, changes: []NodeTaints{with(t, "a", "x=2:NoExecute")}, want: []string{"contract web: x=2:NoExecute, restarts a1 b1"}},
@@ -64,6 +72,10 @@ func TestOrder_contractsWhoseTolerationsNoTaintNeedsAfterAllChanges(t *testing.T
 		"it is brought after another change of the MachineSet": {a: []string{"!y:NoExecute"}, list: []string{"~x=1:NoExecute"}, machines: []map[string][]corev1.Taint{{"a": nil}, {"a": taintsOf(t, "y:NoExecute", "x=1:NoExecute")}}},
 		"two changes of one MachineSet take two taints":        {a: []string{"!x=1:NoExecute", "!y:NoExecute"}, list: []string{"~x=1:NoExecute", "~y:NoExecute"}, machines: []map[string][]corev1.Taint{{"a": taintsOf(t, "x=1:NoExecute")}, {"a": taintsOf(t, "y:NoExecute")}}, want: []string{"contract web:, restarts a1 b1"}},
 		"a change that takes nothing brings it":                {a: []string{"*y:NoExecute"}, list: []string{"~x=1:NoExecute"}, changes: []NodeTaints{without(t, "a")}, brings: []NodeTaints{with(t, "a", "x=1:NoExecute")}},
+		"another change brings what this one takes":            {a: []string{"*x=1:NoExecute"}, list: []string{"~x=1:NoExecute"}, own: []NodeTaints{without(t, "a")}, brings: []NodeTaints{theirs(t, "a", "x=1:NoExecute")}},
+		"a MachineSet's node loses it and another comes there": {a: []string{"!x=1:NoExecute"}, list: []string{"~x=1:NoExecute"}, machines: []map[string][]corev1.Taint{{"a": nil}}, brings: []NodeTaints{with(t, "a", "y:NoExecute")}, want: []string{"contract web:, restarts a1 b1"}},
+		"two changes of one MachineSet give it two values":     {a: []string{"!x=1:NoExecute"}, list: []string{"~x=2:NoExecute"}, machines: []map[string][]corev1.Taint{{"a": taintsOf(t, "x=2:NoExecute")}, {"a": taintsOf(t, "x=3:NoExecute")}}, want: []string{"contract web:, restarts a1 b1"}},
+		"a MachineSet's nodes keep it beside what they lose":   {a: []string{"!x=1:NoExecute", "!y:NoExecute"}, list: []string{"~x=1:NoExecute"}, machines: []map[string][]corev1.Taint{{"a": taintsOf(t, "x=1:NoExecute")}}},
 		"a MachineSet's node and another one lose it":          {a: []string{"*x=1:NoExecute"}, b: []string{"!x=1:NoExecute"}, list: []string{"~x=1:NoExecute"}, changes: []NodeTaints{without(t, "a")}, machines: []map[string][]corev1.Taint{{"b": nil}}, want: []string{"contract web:, restarts a1 b1"}},
 		"what is of other taints than the changes stays":       {a: []string{"*x=1:NoExecute"}, list: []string{"~x=1:NoExecute"}, others: true, changes: []NodeTaints{without(t, "a")}},
 		"what no taint needed before goes with any change too": {list: []string{"~x=1:NoExecute"}, changes: []NodeTaints{without(t, "a")}, want: []string{"contract web:, restarts a1 b1"}},
@@ -80,8 +92,9 @@ func TestOrder_contractsWhoseTolerationsNoTaintNeedsAfterAllChanges(t *testing.T
 			}
 			before, changes := len(nodes[0].Taints), TaintChanges{Nodes: tt.changes, Brings: tt.brings, Machines: tt.machines, Named: named, Known: []record.Seal{{}}}
 			got := writeSteps(Order(snapshot, Change{
-				Workloads: []Tolerations{Retained(w, changes.Frees())}, Elsewhere: changes,
+				Nodes: tt.own, Workloads: []Tolerations{Retained(w, changes.Frees())}, Elsewhere: changes,
 			}, eviction.ComparisonOff))
+			got = slices.DeleteFunc(got, func(step string) bool { return strings.HasPrefix(step, "switch") })
 			if diff := cmp.Diff(tt.want, got, cmpopts.EquateEmpty()); diff != "" {
 				t.Error(diff)
 			}

@@ -43,6 +43,42 @@ var equivalents = []equivalent{
 		reason: "an approximation of that amount is as near as a float64 is",
 	},
 	{
+		file: "internal/planner/order.go", function: "Tolerations.merge", was: "t.Claim.Release && len(t.Claim.Imported) > 0", becomes: "t.Claim.Release || len(t.Claim.Imported) > 0",
+		reason: "a shortcut: taints change nothing where no entry is given up",
+	},
+	{
+		file: "internal/planner/order.go", function: "Tolerations.merge", was: "len(t.Claim.Imported) > 0", becomes: "len(t.Claim.Imported) >= 0",
+		reason: "a shortcut: taints change nothing where no entry is given up",
+	},
+	{
+		file: "internal/planner/machinesets.go", function: "order.switchSets", was: "len(begin) < len(affected)", becomes: "len(begin) <= len(affected)",
+		reason: "a shortcut: the same MachineSets give the same impact",
+	},
+	{
+		file: "internal/machineset/impact.go", function: "Evaluate", was: "len(all) > len(group)", becomes: "len(all) >= len(group)",
+		reason: "a shortcut: the same MachineSets give the same report",
+	},
+	{
+		file: "internal/machineset/impact.go", function: "Evaluate", was: "len(found) > 0", becomes: "len(found) >= 0",
+		reason: "a shortcut: nothing is noted of none",
+	},
+	{
+		file: "internal/machineset/routers.go", function: "refuseRouters", was: "if len(leaving) == 0 { return nil }",
+		reason: "a shortcut: no router is on none of the nodes",
+	},
+	{
+		file: "internal/machineset/routers.go", function: "refuseRouters", was: "return nil",
+		reason: "a shortcut: no router is on none of the nodes",
+	},
+	{
+		file: "internal/machineset/marker.go", function: "Marker.String", was: `if err != nil { panic(fmt.Sprintf("a marker of strings and numbers always marshals: %v", err)) }`,
+		reason: "strings and numbers always marshal",
+	},
+	{
+		file: "internal/machineset/marker.go", function: "Marker.String", was: `panic(fmt.Sprintf("a marker of strings and numbers always marshals: %v", err))`,
+		reason: "strings and numbers always marshal",
+	},
+	{
 		file: "internal/placement/lookup.go", function: "Finder.lookUp", was: "if len(terms) == 1 { return fewest, true }",
 		reason: "a shortcut: one list is sorted and has no node twice",
 	},
