@@ -51,12 +51,15 @@ func TestParseApproval(t *testing.T) {
 			t.Errorf("%s is written as %s, which is %+v (%v)", entry, got, again, err)
 		}
 	}
+	if got := approvals(t, "shop/*/*")[0].String(); got != "shop/*" {
+		t.Errorf("a whole namespace is written as %s", got)
+	}
 	for entry, says := range map[string]string{
 		"":                              "such as shop/Deployment/web",
 		"*":                             "such as shop/Deployment/web",
 		"shop":                          "such as shop/Deployment/web",
 		"shop/":                         "such as shop/Deployment/web",
-		"shop/web":                      "shop/Deployment/web, shop/Deployment/* or shop/*",
+		"shop/web":                      "it names no kind: write shop/Deployment/web, shop/Deployment/* or shop/*",
 		"Deployment/web":                "such as shop/Deployment/web",
 		"apps/v1/Deployment/web":        "such as shop/Deployment/web",
 		"shop/Deployment/web/":          "such as shop/Deployment/web",

@@ -4,6 +4,7 @@
 package eviction
 
 import (
+	"math"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -57,6 +58,46 @@ func TestSimulate_aDaemonSetTakesRoomOnANodeThatItsTemplateFits(t *testing.T) {
 			if o.Kind == "DaemonSet" {
 				t.Errorf("%s: the pod that comes counts as a replacement: %+v", name, o)
 			}
+		}
+	}
+}
+
+// TestArrivals_areOnNodesThatTheChangeOpens, for pods of DaemonSets whose template is known.
+func TestArrivals_areOnNodesThatTheChangeOpens(t *testing.T) {
+	t.Parallel()
+	log := snapshot.WorkloadKey{Namespace: "app", Owner: snapshot.Owner{Group: "apps", Kind: "DaemonSet", Name: "log"}}
+	tolerates := func(sure bool) map[snapshot.WorkloadKey]Planned {
+		return map[snapshot.WorkloadKey]Planned{log: {After: []corev1.Toleration{exists("y", "")}, Sure: sure}}
+	}
+	for name, tt := range map[string]struct {
+		change Change
+		want   int
+	}{
+		"a taint is removed":                                    {tainting("n2"), 1},
+		"no taint is removed":                                   {tainting("n2", "x:NoSchedule"), 0},
+		"another taint comes in its place":                      {tainting("n2", "y:NoSchedule"), 0},
+		"another taint comes that the plan has it tolerate":     {Change{Taints: tainting("n2", "y:NoSchedule").Taints, Tolerations: tolerates(true)}, 1},
+		"another taint comes that it may come to tolerate":      {Change{Taints: tainting("n2", "y:NoSchedule").Taints, Tolerations: tolerates(false)}, 0},
+		"the node is drained":                                   {Change{Taints: tainting("n2").Taints, Drains: draining("n2").Drains}, 0},
+		"the node is deleted":                                   {Change{Taints: tainting("n2").Taints, Closed: map[string]bool{"n2": true}}, 0},
+		"a taint stays that the plan has it tolerate by then":   {Change{Taints: tainting("n2", "x:NoSchedule").Taints, Tolerations: map[snapshot.WorkloadKey]Planned{log: {After: []corev1.Toleration{exists("x", "")}, Sure: true}}}, 0},
+		"no taint is removed, and a node label that it has not": {Change{Taints: tainting("n2", "x:NoSchedule").Taints, Labels: map[string]map[string]string{"n2": {"a": "b"}}}, 0},
+	} {
+		w := newWorld(node("n1"), node("n2", "x:NoSchedule")).run(
+			pod("web", "n1", bare), pod("log-b", "n1", ownedBy("DaemonSet", "log"), pinned("n1"), asking(1, 1)), pod("log-a", "n3", ownedBy("DaemonSet", "log"), pinned("n3")),
+			pod("agent", "n1", ownedBy("DaemonSet", "agent")), pod("done", "n1", ownedBy("DaemonSet", "done"), completed),
+		).template("log", corev1.PodSpec{}).template("done", corev1.PodSpec{})
+		got := newEvaluation(w.Snapshot, tt.change, ComparisonOff).arrivals([]string{"n2"})
+		if len(got) != tt.want {
+			t.Errorf("%s: there come %v", name, got)
+		}
+		for _, one := range got {
+			if p := one.Pod; p.Name != "log-a" || p.Node != "" || p.Ready || p.UID != "" || p.Since != math.MaxInt64 || !one.Arrives {
+				t.Errorf("%s: there comes %+v", name, p)
+			}
+		}
+		if like := w.Pods["n3"][0]; like.Node != "n3" || like.UID == "" {
+			t.Errorf("%s: the shared snapshot has changed", name)
 		}
 	}
 }

@@ -202,7 +202,7 @@ func (h *heldByBudget) deadlock(r *Report, last bool) (Deadlock, bool) {
 	case last && len(gone.gone)+len(gone.awaiting) > left:
 		return Deadlock{Removed: true, Why: fmt.Sprintf("%s, and %d that are to be drained can run only on new machines (%s), which come when the last old one is gone: the drain and the new machines wait for each other",
 			allows, len(gone.awaiting), some(gone.awaiting))}, true
-	case gone.most > left-len(h.later), h.last && gone.most > 0, gone.most == left-len(h.later) && gone.most > 0 && all > gone.most:
+	case gone.most > left-len(h.later), h.last && gone.most > 0, gone.most == left-len(h.later) && all > gone.most:
 		return Deadlock{Possible: true, Why: fmt.Sprintf("%s, and %d of the %d that are to be drained may not run anywhere else: once so many of these are gone as it allows, the drain waits until they can",
 			allows, gone.most, all)}, true
 	}

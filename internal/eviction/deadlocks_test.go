@@ -55,6 +55,8 @@ func TestDeadlocks(t *testing.T) {
 		"a drained one is not ready, none needs to be, and there is none": {0, func(b *snapshot.Budget) { most(4)(b); b.Healthy = 3 }, unready, nil, possible, "3 of the 3"},
 		"one is a DaemonSet's, which is not drained":                      {1, most(1), daemonOf("apps"), nil, possible, "1 of the 2"},
 		"one is that of another group's DaemonSet":                        {1, most(1), daemonOf("apps.kruise.io"), nil, possible, "3 of the 3"},
+		"a drained one is not ready, one needs none, and it allows one":   {3, func(b *snapshot.Budget) { most(1)(b); b.Healthy = 3 }, unready, nil, ends, ""},
+		"a drained one is not ready, and no other one is":                 {3, most(1), unready, nil, never, "1 of them is not ready (app/p0): the drain waits until one is ready"},
 		"one has ended":           {0, most(2), completed, nil, ends, ""},
 		"one has not started":     {2, most(2), func(p *snapshot.Pod) { pending(p); unready(p) }, nil, ends, ""},
 		"nothing makes one again": {2, most(1), bare, nil, possible, "1 of the 3"},
@@ -98,20 +100,26 @@ func TestDeadlocks(t *testing.T) {
 func TestDeadlocks_aNodeThatIsDrainedLater(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
-		order []string
-		most  int32
-		want  string
+		order  []string
+		most   int32
+		want   string
+		change podOption
 	}{
-		"the node with the pod that is not ready comes last":                      {[]string{"n1", "n2"}, 1, `PodDisruptionBudget "app/pdb" allows 1 unavailable pod, and 1 of them is not ready (app/p1): the drain waits until one is ready`},
-		"the node with the pod that is not ready comes last, and two are allowed": {[]string{"n1", "n2"}, 2, ""},
-		"the node with the pod that is not ready comes first":                     {[]string{"n2", "n1"}, 1, ""},
-		"the order is not known":                                                  {nil, 1, ""},
+		"the pod of the last node has completed":                                  {[]string{"n1", "n2"}, 1, "", completed},
+		"the pod of the last node terminates already":                             {[]string{"n1", "n2"}, 1, "", terminating},
+		"the pod of the last node is ready":                                       {[]string{"n1", "n2"}, 2, "", func(p *snapshot.Pod) { p.Ready = true }},
+		"the node with the pod that is not ready comes last":                      {[]string{"n1", "n2"}, 1, `PodDisruptionBudget "app/pdb" allows 1 unavailable pod, and 1 of them is not ready (app/p1): the drain waits until one is ready`, nil},
+		"the node with the pod that is not ready comes last, and two are allowed": {[]string{"n1", "n2"}, 2, "", nil},
+		"the node with the pod that is not ready comes first":                     {[]string{"n2", "n1"}, 1, "", nil},
+		"the order is not known":                                                  {nil, 1, "", nil},
 	} {
 		t.Run(strings.ReplaceAll(name, " ", "_"), func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(having(node("n1"), 9, 9), having(node("n2"), 9, 9), having(node("n3"), 9, 9))
 			broken := pod("p1", "n2", asking(1, 1))
-			broken.Ready = false
+			if broken.Ready = false; tt.change != nil {
+				tt.change(broken)
+			}
 			w = w.run(pod("p0", "n1", asking(1, 1))).run(broken).budget("app", "pdb", "", 0)
 			b := &w.Budgets["app"][0]
 			b.Most, b.Healthy, b.MinHealthy = &tt.most, 1, 1
@@ -167,6 +175,23 @@ func TestDeadlocks_newMachines(t *testing.T) {
 		if (why == "") != (tt.why == "") || !strings.Contains(why, tt.why) {
 			t.Errorf("%s: %q, want %q", name, why, tt.why)
 		}
+	}
+}
+
+// TestDeadlocks_namePodsInOrder, on whichever nodes they are.
+func TestDeadlocks_namePodsInOrder(t *testing.T) {
+	t.Parallel()
+	w := newWorld(having(node("n1"), 9, 9)).run(pod("p", "n1", asking(1, 1)))
+	for i := range 16 {
+		n := node(fmt.Sprintf("m%02d", i))
+		w.Nodes[n.Name] = n
+		w = w.run(pod(fmt.Sprintf("p%02d", i), n.Name, func(p *snapshot.Pod) { p.Ready = false }))
+	}
+	w = w.budget("app", "pdb", "", 0)
+	w.Budgets["app"][0].Most = new(int32(2))
+	found := Evaluate(w.Snapshot, draining("n1"), ComparisonOff).Deadlocks(w.Snapshot, DrainOf{})
+	if len(found) != 1 || !strings.Contains(found[0].Why, "16 of them are not ready (app/p00, app/p01, app/p02 and 13 more)") {
+		t.Errorf("got %+v", found)
 	}
 }
 

@@ -221,6 +221,14 @@ func TestJudge_LtAndGtDependOnTheFeatureGate(t *testing.T) {
 			after: after, want: Stays,
 		},
 		{
+			name: "Lt for a while evicts later while the gate is on", tolerations: []corev1.Toleration{lasting(lessThan("cost", "10"), 60)},
+			after: after, want: EvictedNow, reason: "; evicted after 60s if the feature gate TaintTolerationComparisonOperators is on; set comparison_operators",
+		},
+		{
+			name: "Lt for a shorter while evicts earlier while the gate is on", tolerations: []corev1.Toleration{lasting(lessThan("cost", "10"), 30), lasting(exists("cost", noEx), 60)},
+			after: after, want: EvictedAfter, seconds: 30, reason: "; evicted after 60s if the feature gate TaintTolerationComparisonOperators is off; set comparison_operators",
+		},
+		{
 			// Gate on: the first match is Lt for 60 s. Gate off: the first match is Exists for ever.
 			name: "Lt for a while before Exists for ever is unknown while the gate is", tolerations: []corev1.Toleration{lasting(lessThan("cost", "10"), 60), exists("cost", noEx)},
 			after: after, want: Unknown, reason: "evicted after 60s if the feature gate TaintTolerationComparisonOperators is on, stays if it is off; set comparison_operators",

@@ -49,17 +49,21 @@ func TestLimits_countPodsThatPreemptionEvictsElsewhere(t *testing.T) {
 		t.Fatal(err)
 	}
 	victim := []string{"prod/calm"}
+	either := crowded()
+	either.Nodes["n3"] = having(node("n3"), 4, 4)
+	either = either.run(other("sober", "n3", asking(2, 2), in("prod"), ownedBy("ReplicaSet", "another")))
 	for name, tt := range map[string]struct {
 		world  world
 		limits Limits
 		want   []Excess
 	}{
-		"max_pods":               {crowded(), Limits{MaxPods: &one}, []Excess{{Limit: MaxPods, Count: 2, Allowed: 1, Preempted: 1, Pods: []string{"app/web", "prod/calm"}, Certain: true}}},
-		"protected_namespaces":   {crowded(), Limits{Namespaces: []string{"prod"}}, []Excess{{Limit: ProtectedNamespaces, Count: 1, Preempted: 1, Pods: victim, Certain: true}}},
-		"protected_selector":     {crowded(), Limits{Selector: gold}, []Excess{{Limit: ProtectedSelector, Count: 2, Preempted: 1, Pods: []string{"app/web", "prod/calm"}, Certain: true}}},
-		"max_lost":               {crowded(bare), Limits{MaxLost: &none}, []Excess{{Limit: MaxLost, Count: 1, Preempted: 1, Pods: victim, Certain: true}}},
-		"max_pending":            {crowded(), Limits{MaxPending: &none}, []Excess{{Limit: MaxPending, Count: 1, Certain: true}}},
-		"one Pending is allowed": {crowded(), Limits{MaxPending: &one}, nil},
+		"max_pods":                {crowded(), Limits{MaxPods: &one}, []Excess{{Limit: MaxPods, Count: 2, Allowed: 1, Preempted: 1, Pods: []string{"app/web", "prod/calm"}, Certain: true}}},
+		"protected_namespaces":    {crowded(), Limits{Namespaces: []string{"prod"}}, []Excess{{Limit: ProtectedNamespaces, Count: 1, Preempted: 1, Pods: victim, Certain: true}}},
+		"protected_selector":      {crowded(), Limits{Selector: gold}, []Excess{{Limit: ProtectedSelector, Count: 2, Preempted: 1, Pods: []string{"app/web", "prod/calm"}, Certain: true}}},
+		"max_lost":                {crowded(bare), Limits{MaxLost: &none}, []Excess{{Limit: MaxLost, Count: 1, Preempted: 1, Pods: victim, Certain: true}}},
+		"max_pods, either of two": {either, Limits{MaxPods: &none}, []Excess{{Limit: MaxPods, Count: 2, Preempted: 1, Pods: []string{"app/web", "prod/calm", "prod/sober"}, Certain: true}}},
+		"max_pending":             {crowded(), Limits{MaxPending: &none}, []Excess{{Limit: MaxPending, Count: 1, Certain: true}}},
+		"one Pending is allowed":  {crowded(), Limits{MaxPending: &one}, nil},
 		// A Pending pod preempts the pod of prod, whether or not n1 is tainted.
 		"a Pending pod preempts anyway": {waitingBeside(crowded()), Limits{MaxPods: &one, Namespaces: []string{"prod"}}, nil},
 		"no pod is preempted":           {crowded(priority(10)), Limits{MaxPods: &one, Namespaces: []string{"prod"}}, nil},

@@ -88,9 +88,10 @@ func TestLimits_aPodThatIsEvictedInAnyCaseIsCertain(t *testing.T) {
 		planned    map[snapshot.WorkloadKey]Planned
 		comparison Comparison
 		want       string
+		why        string
 	}{
-		"tolerations of the run may come first": {pod: pod("p", "n1"), after: "a:NoExecute", planned: map[snapshot.WorkloadKey]Planned{key: {After: []corev1.Toleration{seconds}}}, comparison: ComparisonOff, want: "evicted_now"},
-		"tolerations of the run may shorten it": {pod: pod("p", "n1", tolerating(seconds)), after: "a:NoExecute", planned: map[snapshot.WorkloadKey]Planned{key: {Before: []corev1.Toleration{seconds}, After: []corev1.Toleration{lasting(exists("a", noEx), 30)}}}, comparison: ComparisonOff, want: "evicted_after 30"},
+		"tolerations of the run may come first": {pod: pod("p", "n1"), after: "a:NoExecute", planned: map[snapshot.WorkloadKey]Planned{key: {After: []corev1.Toleration{seconds}}}, comparison: ComparisonOff, want: "evicted_now", why: "; evicted after 300s if the tolerations that this plan gives its workload come first"},
+		"tolerations of the run may shorten it": {pod: pod("p", "n1", tolerating(seconds)), after: "a:NoExecute", planned: map[snapshot.WorkloadKey]Planned{key: {Before: []corev1.Toleration{seconds}, After: []corev1.Toleration{lasting(exists("a", noEx), 30)}}}, comparison: ComparisonOff, want: "evicted_after 30", why: "; it is not known whether the tolerations that this plan gives its workload come first"},
 		"the gate decides when":                 {pod: pod("p", "n1", tolerating(compares)), after: "a=5:NoExecute", want: "evicted_now"},
 		"a DaemonSet may delete it before":      {pod: log, after: "a=5:NoExecute", want: "evicted_now"},
 	} {
@@ -98,7 +99,7 @@ func TestLimits_aPodThatIsEvictedInAnyCaseIsCertain(t *testing.T) {
 		w = w.template("log", corev1.PodSpec{Tolerations: []corev1.Toleration{lessThan("a", "10")}})
 		r := Evaluate(w.Snapshot, Change{Taints: map[string][]corev1.Taint{"n1": taintsOf(tt.after)}, Tolerations: tt.planned}, tt.comparison)
 		v := only(t, r)
-		if got := exceeded(Limits{MaxPods: &none}, r); verdictOf(v) != tt.want || r.Summary().Evicted() != 1 || !got[0].Certain {
+		if got := exceeded(Limits{MaxPods: &none}, r); verdictOf(v) != tt.want || r.Summary().Evicted() != 1 || !got[0].Certain || !strings.HasSuffix(v.Reason, tt.why) {
 			t.Errorf("%s: %s, evicted %d, excess %+v: %s", name, verdictOf(v), r.Summary().Evicted(), got, v.Reason)
 		}
 	}

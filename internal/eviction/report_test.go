@@ -261,8 +261,12 @@ func TestSummary_countsWhatBecomesOfAPodOnce(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(node("n1"), node("n2")).run(tt.pod)
-			if diff := cmp.Diff(tt.want, Evaluate(w.Snapshot, tt.change, ComparisonOff).Summary()); diff != "" {
+			r := Evaluate(w.Snapshot, tt.change, ComparisonOff)
+			if diff := cmp.Diff(tt.want, r.Summary()); diff != "" {
 				t.Error(diff)
+			}
+			if all := r.Workloads(); len(all) != 1 || cmp.Diff(tt.want, all[0].Summary) != "" {
+				t.Errorf("its workload has %+v", all)
 			}
 		})
 	}

@@ -79,6 +79,58 @@ var equivalents = []equivalent{
 		reason: "strings and numbers always marshal",
 	},
 	{
+		file: "internal/eviction/arrivals.go", function: "evaluation.arrivals", was: "if len(nodes) == 0 || len(e.snapshot.Daemons) == 0 { return nil }",
+		reason: "a shortcut: no such node or DaemonSet gives no pod",
+	},
+	{
+		file: "internal/eviction/arrivals.go", function: "evaluation.arrivals", was: "return nil",
+		reason: "a shortcut: no such node or DaemonSet gives no pod",
+	},
+	{
+		file: "internal/eviction/arrivals.go", function: "evaluation.arrivals", was: "len(nodes) == 0 || len(e.snapshot.Daemons) == 0", becomes: "len(nodes) == 0 && len(e.snapshot.Daemons) == 0",
+		reason: "a shortcut: no such node or DaemonSet gives no pod",
+	},
+	{
+		file: "internal/eviction/arrivals.go", function: "evaluation.daemonPods", was: "pod.Compare(one) < 0", becomes: "pod.Compare(one) <= 0",
+		reason: "no two pods have the same name",
+	},
+	{
+		file: "internal/eviction/evaluate.go", function: "evaluation.mayLeave", was: "if !slices.ContainsFunc(after, func(t corev1.Taint) bool { return t.Effect == corev1.TaintEffectNoExecute }) { if len(e.change.Tolerations) == 0 { return nil } return e.replaces }",
+		reason: "a shortcut: no pod is judged to leave for these taints",
+	},
+	{
+		file: "internal/eviction/evaluate.go", function: "evaluation.mayLeave", was: "if len(e.change.Tolerations) == 0 { return nil }",
+		reason: "a shortcut: no workload of the run is replaced",
+	},
+	{
+		file: "internal/eviction/evaluate.go", function: "evaluation.mayLeave", was: "return nil",
+		reason: "a shortcut: no workload of the run is replaced",
+	},
+	{
+		file: "internal/eviction/evaluate.go", function: "evaluation.mayLeave", was: "return e.replaces",
+		reason: "a shortcut: no pod is judged to leave for these taints",
+	},
+	{
+		file: "internal/eviction/judge.go", function: "earlier", was: "off.seconds < on.seconds", becomes: "off.seconds <= on.seconds",
+		reason: "the two differ there",
+	},
+	{
+		file: "internal/eviction/planned.go", function: "PodVerdict.inAnyCase", was: "with.AfterSeconds > v.AfterSeconds", becomes: "with.AfterSeconds >= v.AfterSeconds",
+		reason: "the two differ there",
+	},
+	{
+		file: "internal/eviction/workloads.go", function: "join", was: "a.Lasts < taints[i].Lasts", becomes: "a.Lasts <= taints[i].Lasts",
+		reason: "the two differ there",
+	},
+	{
+		file: "internal/eviction/deadlocks.go", function: "noteBroken", was: "if len(held) == 0 { return }",
+		reason: "a shortcut: nothing is noted of no PodDisruptionBudget",
+	},
+	{
+		file: "internal/eviction/deadlocks.go", function: "noteBroken", was: "return",
+		reason: "a shortcut: nothing is noted of no PodDisruptionBudget",
+	},
+	{
 		file: "internal/placement/lookup.go", function: "Finder.lookUp", was: "if len(terms) == 1 { return fewest, true }",
 		reason: "a shortcut: one list is sorted and has no node twice",
 	},
