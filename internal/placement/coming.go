@@ -40,7 +40,7 @@ func (f *Finder) arrive(l *nodeSearch, d *snapshot.Demand) (awaits, declined []s
 		o, refuses := f.refuses(l, p)
 		why := ""
 		if refuses {
-			why = f.declined(o)
+			why = o.phrase(true, nil, 0)
 		} else if short, lacks := f.lacks(p, d); lacks {
 			why = obstacle{kind: byShortage, key: string(short.resource)}.phrase(true, d, max(short.free, 0))
 		}
@@ -52,13 +52,6 @@ func (f *Finder) arrive(l *nodeSearch, d *snapshot.Demand) (awaits, declined []s
 		}
 	}
 	return awaits, declined
-}
-
-func (f *Finder) declined(o obstacle) string {
-	if o.kind == byVolume {
-		return "are not where its volume is"
-	}
-	return o.phrase(true, nil, 0)
 }
 
 // declines words why the nodes that come would not take a pod either, as the end of

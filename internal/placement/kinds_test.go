@@ -7,6 +7,16 @@ import (
 	"testing"
 )
 
+// TestFits_askingForNothingOfAResource fits a node that holds more of it than it has, since its kubelet says less now.
+func TestFits_askingForNothingOfAResource(t *testing.T) {
+	t.Parallel()
+	full := disk(having(node("n2"), 1, 1), 1)
+	w := newWorld(having(node("n1"), 9, 9), full).run(pod("p", "n1", asking(0, 0)), other("holds", "n2", asking(2, 2), scratch(2)))
+	if !w.fits(t, "p", tainting("n1", "a:NoSchedule")) || w.simulate().Placed != exactly(1) {
+		t.Error("it fits no node")
+	}
+}
+
 func TestFits_whereLocalStorageIsLeft(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {

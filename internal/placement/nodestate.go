@@ -79,7 +79,7 @@ func (s *simulation) change(i int32) *nodeState {
 func (s *simulation) count0(i int32, n *nodeState) {
 	p := s.places[i]
 	n.counted, n.lowest = true, math.MaxInt32
-	if p.has != nil && len(p.has.Others) > 0 {
+	if p.has != nil {
 		n.others = make([]int64, len(p.has.Others))
 	}
 	for _, pod := range s.snapshot.Pods[p.node.Name] {
@@ -210,9 +210,6 @@ func (n *nodeState) short(p *place, d *snapshot.Demand) (short shortage, final, 
 // portTaken reports whether a pod on a node has a port that a pod needs
 // (k8s.io/kubernetes v1.37.2 pkg/scheduler/framework/plugins/nodeports/node_ports.go).
 func (n *nodeState) portTaken(wants []snapshot.HostPort) bool {
-	if len(wants) == 0 {
-		return false
-	}
 	for _, used := range n.ports {
 		if slices.ContainsFunc(wants, used.Conflicts) {
 			return true

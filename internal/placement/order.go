@@ -4,6 +4,7 @@
 package placement
 
 import (
+	"cmp"
 	"math"
 	"slices"
 
@@ -90,16 +91,7 @@ func (s *simulation) rank(order int) {
 		}
 		return math.MaxInt64
 	}
-	byCreation := func(a, b *replacement) int {
-		switch x, y := before(a), before(b); {
-		case x < y:
-			return -1
-		case x > y:
-			return 1
-		default:
-			return 0
-		}
-	}
+	byCreation := func(a, b *replacement) int { return cmp.Compare(before(a), before(b)) }
 	if order > 0 {
 		s.chance.shuffle(ranked)
 	}

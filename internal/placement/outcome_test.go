@@ -162,6 +162,21 @@ func TestJoin_addsUpWhatEachChangeDoes(t *testing.T) {
 	if got.Of(pod) != group {
 		t.Error("the outcome of a pod's replacement is lost")
 	}
+	for name, tt := range map[string]struct{ first, second, want Outcome }{
+		"limits of volumes that one does not know":       {Outcome{UnknownVolumeLimits: true}, Outcome{}, Outcome{UnknownVolumeLimits: true}},
+		"limits of volumes that the other does not know": {Outcome{}, Outcome{UnknownVolumeLimits: true}, Outcome{UnknownVolumeLimits: true}},
+		"the fewest orders":                              {Outcome{Orders: 9, Wanted: 30}, Outcome{Orders: 5, Wanted: 20}, Outcome{Orders: 5, Wanted: 30}},
+		"the fewest orders of the first":                 {Outcome{Orders: 5}, Outcome{Orders: 9}, Outcome{Orders: 5}},
+		"a change without orders":                        {Outcome{Orders: 5}, Outcome{}, Outcome{Orders: 5}},
+		"a change without orders before":                 {Outcome{}, Outcome{Orders: 5}, Outcome{Orders: 5}},
+	} {
+		if diff := cmp.Diff(&tt.want, Join(&tt.first, &tt.second), cmpopts.IgnoreUnexported(Outcome{}), cmpopts.EquateEmpty()); diff != "" {
+			t.Errorf("%s: %s", name, diff)
+		}
+	}
+	if got := Join(&Outcome{Workloads: []WorkloadOutcome{fits}}, &Outcome{Workloads: []WorkloadOutcome{web}}).Workloads[0]; !got.PolicyUnknown {
+		t.Error("it is lost that a policy is not known")
+	}
 	later := Join(&Outcome{Workloads: []WorkloadOutcome{fits}}, &Outcome{Workloads: []WorkloadOutcome{more}}).Workloads[0]
 	if later.Reason != "second" || later.Brief != "2nd" || len(later.Awaits) != 1 || later.PolicyUnknown {
 		t.Errorf("only the second change leaves pods Pending: %+v", later)

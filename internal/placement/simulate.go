@@ -42,7 +42,6 @@ type Range struct{ Min, Max int }
 func (r *Range) add(n int, first bool) {
 	if first {
 		*r = Range{n, n}
-		return
 	}
 	r.Min, r.Max = min(r.Min, n), max(r.Max, n)
 }

@@ -5,6 +5,7 @@ package placement
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -50,6 +51,29 @@ func (o *Outcome) of(t *testing.T, name string) WorkloadOutcome {
 	}
 	t.Fatalf("no outcome of %s in %+v", name, o.Workloads)
 	return WorkloadOutcome{}
+}
+
+// TestOutcome_sumsUpItsWorkloads, in the order of their names.
+func TestOutcome_sumsUpItsWorkloads(t *testing.T) {
+	t.Parallel()
+	w := newWorld(having(node("n1"), 9, 9), having(node("n2"), 1, 1))
+	for i := range 9 {
+		w = w.run(pod(fmt.Sprintf("p%d-0", i), "n1", ownedBy("StatefulSet", fmt.Sprintf("p%d", i)), asking(1, 1)), pod(fmt.Sprintf("p%d-1", i), "n1", ownedBy("StatefulSet", fmt.Sprintf("p%d", i)), asking(1, 1)))
+	}
+	evicted := w.evictAll("n1")
+	for i := range evicted {
+		evicted[i].Ordered = true
+	}
+	slices.Reverse(evicted)
+	out := New(w.Snapshot, gone("n1"), false).Simulate(evicted, 1, 1)
+	if out.Placed != exactly(1) || out.Pending != exactly(9) || out.NotCreated != exactly(8) || out.Missing != exactly(17) || out.Unplaced != exactly(17) || out.Refused != exactly(0) {
+		t.Errorf("placed %v, Pending %v, not created %v, missing %v, unplaced %v, refused %v", out.Placed, out.Pending, out.NotCreated, out.Missing, out.Unplaced, out.Refused)
+	}
+	for i, one := range out.Workloads {
+		if one.Name != fmt.Sprintf("p%d", i) {
+			t.Errorf("workload %d is %s", i, one.Name)
+		}
+	}
 }
 
 // replicas are pods of a ReplicaSet on a node. They share what is equal, as in a snapshot.
@@ -98,6 +122,7 @@ func TestSimulate_placedPodsTakeTheirRoom(t *testing.T) {
 		"CPU":               {pod: asking(3, 1), node: having(node("n2"), 8, 9), placed: 2},
 		"extended resource": {pod: asking(1, 1, gpu(1)), node: having(node("n2"), 9, 9, gpu(3)), placed: 3},
 		"number of pods":    {pod: asking(0, 0), node: having(node("n2"), 9, 9), placed: 10},
+		"local storage":     {pod: func(p *snapshot.Pod) { asking(1, 1)(p); scratch(2)(p) }, node: disk(having(node("n2"), 9, 9), 6), placed: 3},
 		"host port":         {pod: port, node: having(node("n2"), 9, 9), placed: 1},
 	} {
 		w := newWorld(having(node("n1"), 100, 100), tt.node).run(replicas("web", "n1", 12, tt.pod)...)
