@@ -290,7 +290,7 @@ func TestTolerations_Created(t *testing.T) {
 		"by a resource without proofs":            {func(c *Tolerations) { c.Claim.Seal.Nonce = "" }, proof, false},
 		"by one without proofs that is not known": {func(c *Tolerations) { c.Claim.Known, c.Claim.Seal = []record.Seal{{Nonce: "x"}}, record.Seal{} }, proof, false},
 		"by another writer":                       {func(*Tolerations) {}, "made up", false},
-		"by nobody who says so":                   {func(*Tolerations) {}, "", false},
+		"without its annotation":                  {func(*Tolerations) {}, "", false},
 	} {
 		one := own
 		tt.change(&one)
