@@ -93,6 +93,11 @@ func TestObstacles_nameWhatKeepsAPodAway(t *testing.T) {
 			want:  ": 2 are tainted dedicated=gpu:NoExecute, its volume pv-7 is bound to 3 nodes",
 		},
 		{
+			name:  "a volume that keeps it away from its own node alone",
+			world: grown(many(2, "o", tainted)).bindTo("data", "pv-7", onHost("o-0"), onHost("o-1")).run(pod("p", "n1", claiming("data"))),
+			want:  ": 2 are tainted dedicated=gpu:NoExecute",
+		},
+		{
 			name:  "volumes that are bound to different nodes",
 			world: grown(many(2, "o", outside)).bindTo("data", "pv-7", onHost("o-0")).bindTo("logs", "pv-8", onHost("o-1")).run(pod("p", "n1", claiming("data", "logs"))),
 			want:  ": its volume pv-7 is bound to node o-0, its volume pv-8 is bound to node o-1",

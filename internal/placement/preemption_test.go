@@ -97,6 +97,16 @@ func TestPreemption_choosesTheVictimsThatCostLeast(t *testing.T) {
 		"a budget that allows it violates nothing": {
 			world: two(pod("a", "n2", asking(4, 4), priority(1), labelledAs("app", "a")), pod("b", "n3", asking(4, 4), priority(9), patient)).protect("a", 1), want: []string{"a"},
 		},
+		"a budget of all pods protects none": {
+			world: func() world {
+				w := two(pod("a", "n2", asking(4, 4), priority(1), labelledAs("app", "a")), pod("b", "n3", asking(4, 4), priority(9), patient)).protect("a", 0)
+				w.Budgets["app"][0].Selector = labels.Everything()
+				return w
+			}(), want: []string{"a"},
+		},
+		"a budget whose pods terminate anyway allows as many": {
+			world: two(pod("a", "n2", asking(4, 4), priority(1), labelledAs("app", "a")), pod("b", "n3", asking(4, 4), priority(9), patient), pod("a2", "n1", terminating, labelledAs("app", "a"))).protect("a", 1), want: []string{"a"},
+		},
 		"then the lowest priority": {
 			world: two(pod("a", "n2", asking(4, 4), priority(2)), pod("b", "n3", asking(4, 4), priority(1))), want: []string{"b"},
 		},

@@ -13,7 +13,7 @@ type equivalent struct {
 
 // equivalents are the mutants that no test can catch. They are found by their text, so
 // that they may move within their function.
-var equivalents = []equivalent{
+var equivalents = append(placementEquivalents, []equivalent{
 	{
 		file: "internal/eviction/daemons.go", function: "evaluation.successor", was: "e.next[key] = s",
 		reason: "a cache: without it the same value is made again",
@@ -131,10 +131,6 @@ var equivalents = []equivalent{
 		reason: "a shortcut: nothing is noted of no PodDisruptionBudget",
 	},
 	{
-		file: "internal/placement/lookup.go", function: "Finder.lookUp", was: "if len(terms) == 1 { return fewest, true }",
-		reason: "a shortcut: one list is sorted and has no node twice",
-	},
-	{
 		file: "internal/eviction/daemons.go", function: "evaluation.daemon", was: "e.templates[key] = s",
 		reason: "a cache: without it the same value is made again",
 	},
@@ -161,10 +157,6 @@ var equivalents = []equivalent{
 	{
 		file: "internal/eviction/admitted.go", function: "evaluation.made", was: "if len(policies) == 0 && len(in.Defaults) == 0 && len(in.Allowed) == 0 { return s }",
 		reason: "a shortcut: what nothing is given to is made as it is",
-	},
-	{
-		file: "internal/placement/queue.go", function: "queue.Less", was: "q[i].rank < q[j].rank", becomes: "q[i].rank <= q[j].rank",
-		reason: "no two pods of an order have the same rank",
 	},
 	{
 		file: "internal/planner/displaced.go", function: "unpinned", was: "if len(pins.Removed) == 0 { return pod }",
@@ -267,34 +259,6 @@ var equivalents = []equivalent{
 		reason: "a shortcut: an empty list has no owner",
 	},
 	{
-		file: "internal/placement/filters.go", function: "Finder.Selects", was: "f.required[s] = required",
-		reason: "a cache: without it the same value is made again",
-	},
-	{
-		file: "internal/placement/obstacles.go", function: "Finder.Obstacles", was: "f.reasons[key] = text",
-		reason: "a cache: without it the same value is made again",
-	},
-	{
-		file: "internal/placement/rules.go", function: "counter.matches", was: "c.known[key] = selected",
-		reason: "a cache: without it the same value is made again",
-	},
-	{
-		file: "internal/placement/queue.go", function: "queue.Less", was: "a > b", becomes: "a >= b",
-		reason: "the two differ there",
-	},
-	{
-		file: "internal/placement/score.go", function: "leastAllocated", was: "requested[k] <= all[k]", becomes: "requested[k] < all[k]",
-		reason: "nothing is added where nothing is left",
-	},
-	{
-		file: "internal/placement/lookup.go", function: "Finder.lookUpTerm", was: "for i := range term.MatchFields { if r := &term.MatchFields[i]; r.Key == metav1.ObjectNameField && r.Operator == corev1.NodeSelectorOpIn { offer(union(f.byName, r.Values)) } }",
-		reason: "a shortcut: all nodes are filtered then",
-	},
-	{
-		file: "internal/placement/lookup.go", function: "Finder.lookUpTerm", was: "if len(r.Values) == 1 { offer(values[r.Values[0]]) continue }",
-		reason: "a shortcut: a list of one value is the value's list",
-	},
-	{
 		file: "internal/planner/taken.go", function: "order.elsewhere", was: "if len(changes.Nodes)+len(changes.Brings) == 0 { return after }",
 		reason: "a shortcut: nothing follows where no other resource changes nodes",
 	},
@@ -358,7 +322,7 @@ var equivalents = []equivalent{
 		file: "internal/rollout/sets.go", function: "run.rollOut", was: `tflog.Info(ctx, "waiting for another rollout to end", map[string]any{"machine_set": a.Set.Key(), "at_once": most})`,
 		reason: "it is only logged",
 	},
-}
+}...)
 
 // equivalent reports whether a mutant is named above.
 func (m mutant) equivalent() bool {
