@@ -44,7 +44,7 @@ func TestErrors_sayWhatIsMissing(t *testing.T) {
 			t.Errorf("%s does not tell what ended it", name)
 		}
 	}
-	for _, err := range []error{&RestoredError{Err: late}, &AtZeroError{Err: late}, &WorkloadError{Err: late}} {
+	for _, err := range []error{&DrainError{Err: late}, &RestoredError{Err: late}, &AtZeroError{Err: late}, &WorkloadError{Err: late}} {
 		if err.Error() != "too late" {
 			t.Errorf("got %q", err)
 		}

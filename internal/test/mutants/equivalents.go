@@ -275,6 +275,18 @@ var equivalents = append(placementEquivalents, []equivalent{
 		reason: "it is only logged",
 	},
 	{
+		file: "internal/rollout/awaited.go", function: "draining.remember", was: `tflog.Warn(ctx, "too many workloads to record on a node", map[string]any{"node": name, "workloads": len(all)})`,
+		reason: "it is only logged",
+	},
+	{
+		file: "internal/rollout/awaited.go", function: "draining.remember", was: `tflog.Warn(ctx, "no room to record what a drain waits for", map[string]any{"node": name, "error": err.Error()})`,
+		reason: "it is only logged",
+	},
+	{
+		file: "internal/rollout/await.go", function: "wait.end", was: "told = now",
+		reason: "it is only logged",
+	},
+	{
 		file: "internal/rollout/drains.go", function: "draining.evict", was: `if one.at.IsZero() { tflog.Info(ctx, "evicting a pod", map[string]any{"pod": p.Key(), "node": p.Node}) }`,
 		reason: "it is only logged",
 	},

@@ -1,0 +1,192 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package rollout
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/label"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/machineset"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/planner"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/workload"
+)
+
+// TestSeen_pods tells sets of pods apart, and which of them lack something.
+func TestSeen_pods(t *testing.T) {
+	t.Parallel()
+	of := func(uids string) (out []*snapshot.Pod) {
+		for uid := range strings.FieldsSeq(uids) {
+			out = append(out, &snapshot.Pod{UID: types.UID(uid)})
+		}
+		return out
+	}
+	known := map[string]string{}
+	for _, lists := range []string{"/", "a b/", "a/b", "/a b", "a b/b", "ab/"} {
+		all, lacking, _ := strings.Cut(lists, "/")
+		one := seen{all: of(all), lacking: of(lacking)}.pods()
+		if other, is := known[one]; is {
+			t.Errorf("%s and %s are told as %q", lists, other, one)
+		}
+		known[one] = lists
+	}
+}
+
+// TestSeen_patience grows with each reading, and is short where all pods have come.
+func TestSeen_patience(t *testing.T) {
+	t.Parallel()
+	web := &workload.Workload{Wants: 1}
+	complete, short := seen{workload: web, all: []*snapshot.Pod{{}}}, seen{workload: web}
+	for reads, want := range map[int]time.Duration{0: lookSoon, 2: 4 * lookSoon, 5: lookAtMost, 99: lookAtMost} {
+		if got := complete.patience(reads); got != want {
+			t.Errorf("after %d readings of a complete one it is %s, want %s", reads, got, want)
+		}
+	}
+	for reads, want := range map[int]time.Duration{0: lookAgain, 2: 4 * lookAgain, 3: lookAtMost, 99: lookAtMost} {
+		if got := short.patience(reads); got != want {
+			t.Errorf("after %d readings of one without its pods it is %s, want %s", reads, got, want)
+		}
+	}
+}
+
+// TestTolerations_held asks for the labels as well as for the tolerations.
+func TestTolerations_held(t *testing.T) {
+	t.Parallel()
+	d := wanting(teamA, "web")[0]
+	d.Pin = label.Claim{Labels: map[string]string{"pool": "gpu"}}
+	for name, tt := range map[string]struct {
+		selector map[string]string
+		list     string
+		want     bool
+	}{
+		"both":                       {map[string]string{"pool": "gpu", "zone": "a"}, teamA, true},
+		"another value of the label": {map[string]string{"pool": "web"}, teamA, false},
+		"no label":                   {nil, teamA, false},
+		"another toleration":         {map[string]string{"pool": "gpu"}, teamB, false},
+	} {
+		if got := d.held(slices.Clone(wanting(tt.list, "web")[0].Claim.Tolerations), tt.selector); got != tt.want {
+			t.Errorf("%s: held: %t", name, got)
+		}
+	}
+}
+
+// TestParseAwaited_limits: a drain writes no more than it reads.
+func TestParseAwaited_limits(t *testing.T) {
+	t.Parallel()
+	fill := func(size int) string {
+		return webAwaited[:1] + strings.Repeat(" ", size-len(webAwaited)) + webAwaited[1:]
+	}
+	many := func(n int) string {
+		var all []string
+		for i := range n {
+			all = append(all, fmt.Sprintf(`{"kind":"W","namespace":"a","name":"%d","pods":1}`, i))
+		}
+		return "[" + strings.Join(all, ",") + "]"
+	}
+	for name, tt := range map[string]struct {
+		annotation string
+		want       int
+		damaged    bool
+	}{
+		"as long as it may be":         {fill(mostRecordBytes), 1, false},
+		"longer by a byte":             {fill(mostRecordBytes + 1), 0, true},
+		"as many as there may be":      {many(mostRecords), mostRecords, false},
+		"one more":                     {many(mostRecords + 1), 0, true},
+		"a Job beside a CronJob":       {`[{"group":"batch","kind":"Job","namespace":"a","name":"j","pods":1},{"group":"batch","kind":"CronJob","namespace":"a","name":"c","pods":1}]`, 1, true},
+		"a CronJob of another group":   {`[{"group":"example.com","kind":"CronJob","namespace":"a","name":"c","pods":1}]`, 1, false},
+		"a DaemonSet of another group": {`[{"group":"example.com","kind":"DaemonSet","namespace":"a","name":"c","pods":1}]`, 0, true},
+	} {
+		got, err := parseAwaited(tt.annotation)
+		if len(got) != tt.want || (err != nil) != tt.damaged {
+			t.Errorf("%s: %d are read (%v)", name, len(got), err)
+		}
+	}
+}
+
+// TestJoined_ofControllersWithAndWithoutAGroup: a pod names them in its owner reference.
+func TestJoined_ofControllersWithAndWithoutAGroup(t *testing.T) {
+	t.Parallel()
+	core, apps := snapshot.OwnerOf("v1", "ReplicationController", "rc"), snapshot.OwnerOf("apps/v1", "ReplicaSet", "rs")
+	of := func(owner snapshot.Owner) *replaced {
+		key := snapshot.WorkloadKey{Namespace: "shop", Owner: owner}
+		return &replaced{key: key, controller: key, wanted: 1, nodes: map[string]bool{}}
+	}
+	recorded := map[string][]awaited{"n1": {{Kind: "ReplicationController", Namespace: "shop", Name: "rc", Pods: 3}, {Group: "apps", Kind: "ReplicaSet", Namespace: "shop", Name: "rs", Pods: 2}}}
+	for _, expected := range [][]*replaced{nil, {of(apps), of(core)}} {
+		got := joined(expected, recorded)
+		if len(got) != 2 || got[0].controller.Owner != apps || got[0].wanted != 2 || got[1].controller.Owner != core || got[1].wanted != 3 {
+			t.Errorf("of %d expected workloads it makes %+v", len(expected), got)
+		}
+	}
+}
+
+// TestRecreatedElsewhere_areReadyPodsOfControllers.
+func TestRecreatedElsewhere_areReadyPodsOfControllers(t *testing.T) {
+	t.Parallel()
+	for name, change := range map[string]func(p *snapshot.Pod){
+		"": func(*snapshot.Pod) {}, "not ready": func(p *snapshot.Pod) { p.Ready = false }, "completed": func(p *snapshot.Pod) { p.Completed = true }, "terminating": func(p *snapshot.Pod) { p.Terminating = true },
+		"bare": func(p *snapshot.Pod) { p.Controller = nil }, "of a DaemonSet": func(p *snapshot.Pod) { p.Controller.Kind = "DaemonSet" },
+	} {
+		p := &snapshot.Pod{Ready: true, Controller: &snapshot.Controller{Owner: snapshot.Owner{Kind: "ReplicaSet"}}}
+		if change(p); recreatedElsewhere(p) != (name == "") {
+			t.Errorf("a pod that is %q is recreated elsewhere: %t", name, recreatedElsewhere(p))
+		}
+	}
+}
+
+// TestAllowed_withoutPods: a change that evicts none exceeds no limit.
+func TestAllowed_withoutPods(t *testing.T) {
+	t.Parallel()
+	none := int64(0)
+	plan := planner.Plan{Steps: []planner.Step{{Kind: planner.Switched, Report: &eviction.Report{Pods: []eviction.PodVerdict{{Pod: &snapshot.Pod{Name: "p"}, Verdict: eviction.EvictedNow}}}}}}
+	for _, pods := range []bool{false, true} {
+		r := newRun(nil, Change{Limits: eviction.Limits{MaxPods: &none}}, eviction.ComparisonOff)
+		r.pods = pods
+		if err := r.allowed(plan); (err != nil) != pods {
+			t.Errorf("with pods %t it ends with %v", pods, err)
+		}
+	}
+}
+
+// TestRereadMachine_ofANodeThatHasAnotherMachine: one that is gone, or recreated by its name, keeps nothing there.
+func TestRereadMachine_ofANodeThatHasAnotherMachine(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		change func(m *machineset.Machine)
+		there  bool
+	}{
+		"as it was":       {func(*machineset.Machine) {}, true},
+		"recreated":       {func(m *machineset.Machine) { m.UID = "another" }, false},
+		"of another node": {func(m *machineset.Machine) { m.Node = "another" }, false},
+		"gone":            {func(m *machineset.Machine) { m.Name = "another" }, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				w := newMachineWorld(t, 1)
+				w.run()
+				c := w.follow(t)
+				all, err := c.Machines(t.Context())
+				if err != nil || len(all) != 1 {
+					t.Fatalf("there are %v (%v)", all, err)
+				}
+				for _, m := range all {
+					known := *m
+					tt.change(&known)
+					if got, err := rereadMachine(t.Context(), c, &known); err != nil && tt.there || (got != nil) != tt.there {
+						t.Errorf("it is %+v (%v)", got, err)
+					}
+				}
+			})
+		})
+	}
+}
