@@ -270,3 +270,18 @@ func TestNext_beginsWithTheTemplateAndTheMarker(t *testing.T) {
 		})
 	}
 }
+
+// TestNext_namesTheTaintsOfTheLastChange in the marker of a rollout that goes on.
+func TestNext_namesTheTaintsOfTheLastChange(t *testing.T) {
+	t.Parallel()
+	o := scene(t, InPlace, 1, 1, 0, "a old")
+	o.Set.Taints = taintsOf(t, oldTaint)
+	o.Set.Marker.TargetTaints, o.Set.Marker.Retired = []string{oldTaint}, []string{"gone:NoExecute"}
+	got := Next(o, desire(t, InPlace, wantedTaint), time.Unix(0, 0))
+	if len(got.Intents) != 1 || got.Intents[0].Set == nil || got.Intents[0].Set.Marker == nil {
+		t.Fatalf("it decides %s", decided(got))
+	}
+	if diff := cmp.Diff([]string{wantedTaint}, got.Intents[0].Set.Marker.TargetTaints); diff != "" {
+		t.Error(diff)
+	}
+}

@@ -4,12 +4,16 @@
 package machineset
 
 import (
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
 )
 
 var everyStrategy = []Strategy{TemplateOnly, InPlace, Rolling, Surge, ScaleToZero}
@@ -58,6 +62,45 @@ func TestRefuse_aRecordThatNoAnnotationCanHold(t *testing.T) {
 	}
 	if got := Refuse(fleet(1, nil), d); len(got) != 1 || !strings.Contains(got[0].Why, "all annotations of an object can have 262144") {
 		t.Errorf("it refuses with %v", got)
+	}
+}
+
+// TestRefuse_aMarkerThatNoAnnotationCanHold: a rollout that replaces every machine records each of them.
+func TestRefuse_aMarkerThatNoAnnotationCanHold(t *testing.T) {
+	t.Parallel()
+	for machines, refused := range map[int]bool{10: false, 8000: true} {
+		o := fleet(machines, nil)
+		for i, m := range o.Machines {
+			m.UID = types.UID(fmt.Sprintf("%036d", i))
+		}
+		if got := Refuse(o, cycle(Rollout{Strategy: Rolling, MaxUnavailable: 1})); (len(got) > 0) != refused || refused && !strings.Contains(got[0].Why, MarkerAnnotation+" would have") {
+			t.Errorf("with %d machines it refuses with %v", machines, got)
+		}
+	}
+}
+
+// TestRefuse_nothingOfAMarkerThatIsNotWritten: other writers have filled the annotations.
+func TestRefuse_nothingOfAMarkerThatIsNotWritten(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		wants   string
+		release bool
+		refused bool
+	}{
+		"the template gets a taint":          {wants: "team=b:NoExecute", refused: true},
+		"the template has the taint already": {wants: "team=a:NoExecute"},
+		"the template's taint is given up":   {wants: "team=a:NoExecute", release: true},
+	} {
+		d := desire(t, TemplateOnly, "team=a:NoExecute")
+		o := fleet(1, func(o *Observed) {
+			had := taint.Merge(nil, nil, d.Claim.On(o.Set.Object()))
+			o.Set.Taints, o.Set.Record, o.Set.OtherAnnotations = had.Taints, had.Record, 262144
+		})
+		wants := desire(t, TemplateOnly, tt.wants)
+		wants.Claim.Release = tt.release
+		if got := Refuse(o, wants); (len(got) > 0) != tt.refused {
+			t.Errorf("%s: it refuses with %v", name, got)
+		}
 	}
 }
 
