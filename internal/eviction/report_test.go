@@ -247,16 +247,17 @@ func TestSummary_countsWhatBecomesOfAPodOnce(t *testing.T) {
 		change Change
 		want   Summary
 	}{
-		"one that finds another node":     {pod("p", "n1"), taints, Summary{EvictedNow: 1}},
-		"one that finds none":             {pod("p", "n1", selecting("disk", "nvme")), taints, Summary{EvictedNow: 1, Pending: number(1), Unplaced: number(1)}},
-		"one that fits on what comes":     {pod("p", "n1", selecting("disk", "nvme")), comes, Summary{EvictedNow: 1, Pending: number(1), Unplaced: number(1), Awaiting: 1}},
-		"a bare one":                      {pod("p", "n1", bare), taints, Summary{EvictedNow: 1, Lost: 1}},
-		"a bare one that fits nowhere":    {pod("p", "n1", bare, selecting("disk", "nvme")), taints, Summary{EvictedNow: 1, Lost: 1}},
-		"a bare one that fits on a comer": {pod("p", "n1", bare, selecting("disk", "nvme")), comes, Summary{EvictedNow: 1, Lost: 1}},
-		"one of a DaemonSet":              {pod("p", "n1", ownedBy("DaemonSet", "agent"), pinned("n1")), taints, Summary{EvictedNow: 1, Daemons: 1}},
-		"one that has completed":          {pod("p", "n1", bare, completed), taints, Summary{EvictedNow: 1, Completed: 1}},
-		"a mirror pod":                    {pod("p", "n1", mirror), taints, Summary{EvictedNow: 1}},
-		"one that stays":                  {pod("p", "n1", tolerating(exists("a", "")), selecting("disk", "nvme")), taints, Summary{Stays: 1}},
+		"one that finds another node":      {pod("p", "n1"), taints, Summary{EvictedNow: 1}},
+		"one that finds none":              {pod("p", "n1", selecting("disk", "nvme")), taints, Summary{EvictedNow: 1, Pending: number(1), Unplaced: number(1)}},
+		"one that fits on what comes":      {pod("p", "n1", selecting("disk", "nvme")), comes, Summary{EvictedNow: 1, Pending: number(1), Unplaced: number(1), Awaiting: 1}},
+		"a bare one":                       {pod("p", "n1", bare), taints, Summary{EvictedNow: 1, Lost: 1}},
+		"a bare one that fits nowhere":     {pod("p", "n1", bare, selecting("disk", "nvme")), taints, Summary{EvictedNow: 1, Lost: 1}},
+		"a bare one that fits on a comer":  {pod("p", "n1", bare, selecting("disk", "nvme")), comes, Summary{EvictedNow: 1, Lost: 1}},
+		"one of a DaemonSet":               {pod("p", "n1", ownedBy("DaemonSet", "agent"), pinned("n1")), taints, Summary{EvictedNow: 1, Daemons: 1}},
+		"one that has completed":           {pod("p", "n1", bare, completed), taints, Summary{EvictedNow: 1, Completed: 1}},
+		"a mirror pod":                     {pod("p", "n1", mirror), taints, Summary{EvictedNow: 1}},
+		"one that has completed and stays": {pod("p", "n1", completed, tolerating(exists("a", ""))), taints, Summary{Stays: 1}},
+		"one that stays":                   {pod("p", "n1", tolerating(exists("a", "")), selecting("disk", "nvme")), taints, Summary{Stays: 1}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

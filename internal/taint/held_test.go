@@ -18,6 +18,8 @@ func TestClaim_Hold(t *testing.T) {
 	imported := claim
 	imported.Imported, imported.Seal.Held = map[ID][]string{seen.ID(): {"g1"}}, record.Held{}
 	imported.Seal.Held.Note(imported.Seal, seen.Sealed())
+	reserved := Mark{Key: "node.kubernetes.io/unreachable", Effect: noEx, Owner: "me", Generation: "g2"}
+	reserved.Proof = claim.Seal.Renew(reserved.Sealed())
 	changed := seen
 	changed.Absent = true
 	for name, tt := range map[string]struct {
@@ -26,6 +28,7 @@ func TestClaim_Hold(t *testing.T) {
 		want  bool
 	}{
 		"a mark that it has written":            {claim, written, true},
+		"a mark that no resource may have":      {claim, reserved, false},
 		"a mark of another resource":            {claim, seen, false},
 		"a mark that an import has seen":        {imported, seen, true},
 		"a mark that has changed since import":  {imported, changed, false},
