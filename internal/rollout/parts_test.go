@@ -4,6 +4,7 @@
 package rollout
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -18,6 +19,7 @@ import (
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/machineset"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/planner"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/toleration"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/workload"
 )
 
@@ -189,4 +191,95 @@ func TestRereadMachine_ofANodeThatHasAnotherMachine(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestAlike: a changed status is no other writer's work.
+func TestAlike(t *testing.T) {
+	t.Parallel()
+	mark := toleration.Record{{Key: "a", Operator: "Exists", Owner: "other", Generation: "g"}}
+	for name, tt := range map[string]struct {
+		change func(w *workload.Workload)
+		want   bool
+	}{
+		"as it was":               {func(*workload.Workload) {}, true},
+		"its status has changed":  {func(w *workload.Workload) { w.Observed, w.Wants = true, 9 }, true},
+		"it is recreated":         {func(w *workload.Workload) { w.UID = "another" }, false},
+		"its spec has changed":    {func(w *workload.Workload) { w.Generation = 2 }, false},
+		"it has another record":   {func(w *workload.Workload) { w.Record = mark }, false},
+		"it has a label's record": {func(w *workload.Workload) { w.LabelRecord = label.Record{{Key: "a", Owner: "other", Generation: "g"}} }, false},
+	} {
+		before := workload.Workload{Generation: 1}
+		before.UID = "uid"
+		after := before
+		tt.change(&after)
+		if got := alike(&before, &after); got != tt.want {
+			t.Errorf("%s: alike: %t", name, got)
+		}
+	}
+}
+
+func TestConflicts_areThoseOfTolerationsAndLabels(t *testing.T) {
+	t.Parallel()
+	w := &workload.Workload{}
+	got := conflicts(w, toleration.Merged{Conflicts: []toleration.Conflict{{Owner: "a"}}}, label.Merged{Conflicts: []label.Conflict{{Owner: "b"}}})
+	if len(got) != 2 || got[0].Conflict.Owner != "a" || got[0].Workload != w || got[1].Pin.Owner != "b" || got[1].Workload != w {
+		t.Errorf("there are %+v", got)
+	}
+}
+
+func TestStates_areSorted(t *testing.T) {
+	t.Parallel()
+	evictions := map[types.UID]*asked{}
+	var left []*snapshot.Pod
+	for _, name := range []string{"c", "a", "b"} {
+		left = append(left, &snapshot.Pod{Namespace: "shop", Name: name, UID: types.UID(name), Terminating: name == "b"})
+		evictions[types.UID(name)] = &asked{}
+	}
+	want := []string{"pod shop/a has not been evicted yet", "pod shop/b is terminating", "pod shop/c has not been evicted yet"}
+	if got := states(left, evictions); !slices.Equal(got, want) {
+		t.Errorf("got %q", got)
+	}
+}
+
+// TestRun_count ends a run that writes the same object again and again.
+func TestRun_count(t *testing.T) {
+	t.Parallel()
+	r := newRun(nil, Change{Workloads: wanting(teamA, "web", "db")}, eviction.ComparisonOff)
+	at := workload.Ref{Kind: "Node", Name: "n1"}
+	for range 3 * maxRounds {
+		if err := r.count(at); err != nil {
+			t.Fatalf("it ends with %v", err)
+		}
+	}
+	if err := r.count(at); !errors.Is(err, &FightError{at}) {
+		t.Errorf("it ends with %v", err)
+	}
+}
+
+// TestObserve_ofAMachineSetThatIsRecreated: the rollout of the one before has ended.
+func TestObserve_ofAMachineSetThatIsRecreated(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := newMachineWorld(t, 1)
+		c := w.follow(t)
+		gone := new(SetGoneError)
+		for name, tt := range map[string]struct {
+			r               machineRollout
+			gone, recreated bool
+		}{
+			"the first look":      {machineRollout{key: pool}, false, false},
+			"the same":            {machineRollout{key: pool, set: &machineset.Set{UID: "uid-of-pool"}}, false, false},
+			"one that is another": {machineRollout{key: pool, set: &machineset.Set{UID: "another"}}, true, true},
+			"none":                {machineRollout{key: "machines/none"}, true, false},
+		} {
+			tt.r.cluster = c
+			_, err := tt.r.observe()
+			if is := errors.As(err, &gone); is != tt.gone || is && gone.Recreated != tt.recreated || !is && tt.r.set.UID != "uid-of-pool" {
+				t.Errorf("%s: it ends with %v", name, err)
+			}
+		}
+		if desired, err := rereadSet(t.Context(), nil, adopting(), &machineset.Machine{Set: "unknown"}); err != nil || desired.Claim.Owner != "me" {
+			t.Errorf("of a Machine whose MachineSet is not known it is %+v (%v)", desired, err)
+		}
+	})
 }
