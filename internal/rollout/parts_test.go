@@ -6,8 +6,10 @@ package rollout
 import (
 	"errors"
 	"fmt"
+	"net/http"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -15,10 +17,12 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/kube"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/label"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/machineset"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/planner"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/test/fakeapi"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/toleration"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/workload"
 )
@@ -280,6 +284,54 @@ func TestObserve_ofAMachineSetThatIsRecreated(t *testing.T) {
 		}
 		if desired, err := rereadSet(t.Context(), nil, adopting(), &machineset.Machine{Set: "unknown"}); err != nil || desired.Claim.Owner != "me" {
 			t.Errorf("of a Machine whose MachineSet is not known it is %+v (%v)", desired, err)
+		}
+	})
+}
+
+// TestReplaced_follow asks a controller that has fewer pods only when it has had time to create them.
+func TestReplaced_follow(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		a := newServer(t, aNode("n1", "gpu"))
+		var asked atomic.Int32
+		c := a.connect(t)
+		a.client.OnRequest(func(fakeapi.Request) fakeapi.Fault {
+			asked.Add(1)
+			return http.StatusNotFound
+		})
+		of := func(kind string) replaced {
+			key := snapshot.WorkloadKey{Namespace: "shop", Owner: snapshot.OwnerOf("apps/v1", kind, "web")}
+			return replaced{key: key, controller: key, wanted: 2, observed: 2}
+		}
+		steps := func(r *replaced, pods ...int) (soon []bool) {
+			for _, n := range pods {
+				now, err := r.follow(t.Context(), c, n)
+				if err != nil && !errors.Is(err, kube.ErrNotFound) {
+					t.Fatal(err)
+				}
+				soon = append(soon, now)
+			}
+			return soon
+		}
+		r := of("ReplicaSet")
+		if soon := steps(&r, 2, 3); soon[0] || soon[1] || !r.short.IsZero() || asked.Load() > 0 {
+			t.Errorf("with all pods it is asked soon: %t, %d times so far", soon, asked.Load())
+		}
+		if soon := steps(&r, 1, 1, 2, 1); !soon[0] || !soon[1] || soon[2] || !soon[3] || asked.Load() > 0 {
+			t.Errorf("with a pod less it is asked soon: %t, %d times so far", soon, asked.Load())
+		}
+		time.Sleep(lookAgain)
+		if soon := steps(&r, 1); soon[0] || asked.Load() == 0 {
+			t.Errorf("after a while it is asked soon: %t, %d times so far", soon, asked.Load())
+		}
+		before := asked.Load()
+		if r.wanted = 2; steps(&r, 1)[0] || asked.Load() != before {
+			t.Errorf("it is asked again immediately, %d times so far", asked.Load())
+		}
+		recorded := of("Thing")
+		recorded.observed = 0
+		if soon := steps(&recorded, 0); soon[0] || recorded.wanted != 0 || asked.Load() != before {
+			t.Errorf("of a recorded workload without pods %d are wanted, asked soon: %t", recorded.wanted, soon)
 		}
 	})
 }
