@@ -12,22 +12,25 @@ import (
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/printable"
 )
 
+// linked matches what GitHub and GitLab read in the text of a page, after its entities: a mention, a link or a reference.
+var linked = regexp.MustCompile(`@[^\x{200b}]|@$|://|www\.|[#!$&]\d|[%~\[][\pL\pN"]|(?i:\bgh-\d)`)
+
 // escaped matches what MarkdownText makes of a character that means something in Markdown
 // (https://spec.commonmark.org/0.31.2/#backslash-escapes, #entity-and-numeric-character-references).
-var escaped = regexp.MustCompile("\\\\[\\\\|`*_\\[\\]~]|&(lt|amp|#64|#58|#46);")
+var escaped = regexp.MustCompile("\\\\[\\\\|`*_\\[\\]~]|&(lt|amp|#8203);")
 
 // FuzzMarkdownText: a text stays on its line, shows what it is, and holds no character that means
 // something in Markdown.
 func FuzzMarkdownText(f *testing.F) {
 	for _, text := range []string{
-		"<b> & `c` | [d](e)\n# f", `a\|b`, "@team https://example.com www.example.com", "&lt;&#64;", "\\", "wwww.www.", ":///", "\x1b[31m\u202e\r\n::error::x", "\u2028|\u0085",
+		"<b> & `c` | [d](e)\n# f", `a\|b`, "@team https://example.com www.example.com", "&lt;&#64;", "\\", "wwww.www.", ":///", "org/repo#12 gh-1 ~a%b[c!1$2&3", "@@", "\x1b[31m\u202e\r\n::error::x", "\u2028|\u0085",
 	} {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
 		got := MarkdownText(text)
 		rest := escaped.ReplaceAllString(got, "")
-		if strings.ContainsAny(rest, "\\|`*_[]~<&@\n\r\x1b\u202e") || strings.Contains(got, "://") || strings.Contains(got, "www.") {
+		if strings.ContainsAny(rest, "\\|`*_[]~<&\n\r\x1b\u202e") {
 			t.Fatalf("%q is written as %q", text, got)
 		}
 		shown := escaped.ReplaceAllStringFunc(got, func(one string) string {
@@ -36,7 +39,10 @@ func FuzzMarkdownText(f *testing.F) {
 			}
 			return html.UnescapeString(one)
 		})
-		if want := printable.Line(text); shown != want {
+		if at := linked.FindString(shown); at != "" {
+			t.Fatalf("%q is written as %q, which has %q", text, got, at)
+		}
+		if want := printable.Line(text); strings.ReplaceAll(shown, "\u200b", "") != want {
 			t.Fatalf("%q is written as %q, which shows %q", text, got, shown)
 		}
 	})

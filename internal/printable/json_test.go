@@ -24,6 +24,7 @@ func TestJSON(t *testing.T) {
 		"[\"a\u202eb\"]":     true,
 		`["::error::x"]`:     true,
 		`["a ##[error]b"]`:   true,
+		`["##teamcity[x]"]`:  true,
 		`{"a\nb":1}`:         true,
 		`["\u003a:error::"]`: true,
 		// The parser refuses these.

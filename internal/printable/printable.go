@@ -16,9 +16,10 @@ import (
 const most = 2000
 
 // commands are what pipelines take for commands in a log, wherever a line begins: those of
-// GitHub Actions (https://docs.github.com/en/actions/reference/workflows-and-actions/workflow-commands)
-// and Azure Pipelines (https://learn.microsoft.com/en-us/azure/devops/pipelines/scripts/logging-commands).
-var commands = regexp.MustCompile(`(^|\s)::+|##(vso)?\[`)
+// GitHub Actions (https://docs.github.com/en/actions/reference/workflows-and-actions/workflow-commands),
+// Azure Pipelines (https://learn.microsoft.com/en-us/azure/devops/pipelines/scripts/logging-commands)
+// and TeamCity (https://www.jetbrains.com/help/teamcity/service-messages.html).
+var commands = regexp.MustCompile(`(^|\s)::+|##[A-Za-z0-9._-]*\[`)
 
 // Line returns a text as part of one line: white space is a space, and a character that moves
 // the cursor, changes the direction of the text or is not visible is U+FFFD. Commands of
