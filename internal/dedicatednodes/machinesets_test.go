@@ -100,3 +100,26 @@ func TestDedicatedNodes_aReplacementThatStrandsPodsIsRefusedAtPlan(t *testing.T)
 		}
 	})
 }
+
+// TestDedicatedNodes_thePlanNamesWhatStopsAnInterruptedRollout: another writer has scaled the MachineSet
+// meanwhile. Without that, the plan names what is ahead.
+func TestDedicatedNodes_thePlanNamesWhatStopsAnInterruptedRollout(t *testing.T) {
+	t.Parallel()
+	onFake(t, func(t *testing.T, c *acctest.Cluster) {
+		f := newFleet(t, c)
+		tf, i := terraform(t, f.c), newInstance()
+		toZero := map[string]any{"strategy": "scale_to_zero"}
+		tf.Settle(t, i, f.config(fleetWish{"team=a:NoSchedule", "tier=a"}, toZero))
+		id, _ := tf.Attributes(t, i)["id"].(string)
+		f.LeaveAtZero(id)
+		changed := f.config(fleetWish{"team=b:NoSchedule", "tier=a"}, toZero)
+		const continues = "Apply continues an interrupted rollout of MachineSet"
+		acctest.WantAll(t, tf.Plan(t, i, changed).Diagnostics.Warnings(), continues, "No old machine is left, and 2 new machines are not ready yet.")
+		f.Scale(1)
+		told := tf.Plan(t, i, changed).Diagnostics.Warnings()
+		acctest.WantAll(t, told, "Apply will stop before it changes MachineSet", "Another writer scaled MachineSet", "to 1 during a rollout", "expects 0 or 2")
+		if strings.Contains(told, continues) {
+			t.Errorf("the plan tells of a rollout that the apply does not continue: %s", told)
+		}
+	})
+}

@@ -113,6 +113,9 @@ func TestMachineSetTaints_rolloutStateTellsOfAnInterruptedUpdate(t *testing.T) {
 		acctest.WantAll(s.T, s.disturbed(i, changed, func(acctest.Request) { p.Scale(4) }), "Another writer scaled MachineSet")
 		planned := s.tf.Plan(t, i, changed)
 		acctest.WantAll(s.T, planned.Diagnostics.Warnings(), "Apply will stop before it changes MachineSet", "Another writer scaled MachineSet")
+		if said := planned.Diagnostics.Warnings(); strings.Contains(said, "Apply continues") {
+			t.Errorf("the plan tells of a rollout that the apply does not continue: %s", said)
+		}
 		if got := s.tf.Attributes(t, i)["rollout_state"]; got != "interrupted" {
 			t.Fatalf("rollout_state is %v", got)
 		}
