@@ -169,30 +169,57 @@ func TestAccMachineSetTaints_whatTemplateOnlyLeavesIsRemovedLater(t *testing.T) 
 	s := newStage(t)
 	p, i := s.pool(2, nil), newInstance()
 	inPlace := map[string]any{"strategy": "in_place"}
-	s.apply(i, s.config(p.Name, "team=a:NoSchedule crew:NoSchedule", inPlace))
-	s.apply(i, s.config(p.Name, "crew:NoSchedule", templateOnly))
-	if got := p.Template(); got != "crew:NoSchedule, vendor=x:NoSchedule" {
-		t.Fatalf("the template has %q", got)
-	}
-	for _, m := range p.Machines() {
-		if got := s.c.Taints(t, m.Status.NodeRef.Name); !strings.Contains(got, "team=a:NoSchedule") {
-			t.Fatalf("template_only has changed node %s, which has %s", m.Status.NodeRef.Name, got)
-		}
-	}
+	s.leave(p, i)
 	empty := acctest.With(s.config(p.Name, "", templateOnly), map[string]any{"taints": []any{map[string]any{"key": "crew", "value": "", "effect": "NoSchedule"}}})
 	if planned := s.tf.Plan(t, i, empty); !planned.Empty {
 		t.Error("an empty value in place of none is planned as a change")
 	}
 	s.apply(i, s.config(p.Name, "crew:NoSchedule", inPlace))
 	p.Want(2, foreign+" crew:NoSchedule")
+	s.staysRemoved(p, `[{"key":"crew","effect":"NoSchedule"}]`)
+}
+
+// TestAccMachineSetTaints_whatTemplateOnlyLeavesIsDestroyed where the state has in_place: the apply with
+// template_only was killed before its state was stored.
+func TestAccMachineSetTaints_whatTemplateOnlyLeavesIsDestroyed(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	p, i := s.pool(2, nil), newInstance()
+	before := s.leave(p, i)
+	s.apply(&before, nil)
+	p.Want(2, foreign)
+	s.staysRemoved(p, `[]`)
+}
+
+// leave creates two taints in place, and takes one of them out of the template alone. It returns the instance of
+// before that.
+func (s *stage) leave(p *acctest.Pool, i *acctest.Instance) acctest.Instance {
+	s.Helper()
+	s.apply(i, s.config(p.Name, "team=a:NoSchedule crew:NoSchedule", map[string]any{"strategy": "in_place"}))
+	before := *i
+	s.apply(i, s.config(p.Name, "crew:NoSchedule", templateOnly))
+	if got := p.Template(); got != "crew:NoSchedule, vendor=x:NoSchedule" {
+		s.Fatalf("the template has %q", got)
+	}
 	for _, m := range p.Machines() {
-		// nodelink looks at a node that changes, and adds what the Machine has.
-		s.c.Patch(t, m.Status.NodeRef.Name, `{"metadata":{"labels":{"looked-at":"again"}},"spec":{"taints":[{"key":"crew","effect":"NoSchedule"}]}}`)
-		acctest.Until(t, "nodelink has put back what the Machine has", func(context.Context) (bool, error) {
-			return strings.Contains(s.c.Taints(t, m.Status.NodeRef.Name), foreign), nil
+		if got := s.c.Taints(s.T, m.Status.NodeRef.Name); !strings.Contains(got, "team=a:NoSchedule") {
+			s.Fatalf("template_only has changed node %s, which has %s", m.Status.NodeRef.Name, got)
+		}
+	}
+	return before
+}
+
+// staysRemoved expects that nodelink, which looks at a node that changes and adds what the Machine has, adds
+// what is foreign and nothing that template_only had left. The taints are what else the nodes have.
+func (s *stage) staysRemoved(p *acctest.Pool, taints string) {
+	s.Helper()
+	for _, m := range p.Machines() {
+		s.c.Patch(s.T, m.Status.NodeRef.Name, `{"metadata":{"labels":{"looked-at":"again"}},"spec":{"taints":`+taints+`}}`)
+		acctest.Until(s.T, "nodelink has put back what the Machine has", func(context.Context) (bool, error) {
+			return strings.Contains(s.c.Taints(s.T, m.Status.NodeRef.Name), foreign), nil
 		})
-		if got := s.c.Taints(t, m.Status.NodeRef.Name); strings.Contains(got, "team") {
-			t.Errorf("node %s has %s", m.Status.NodeRef.Name, got)
+		if got := s.c.Taints(s.T, m.Status.NodeRef.Name); strings.Contains(got, "team") {
+			s.Errorf("node %s has %s", m.Status.NodeRef.Name, got)
 		}
 	}
 }
