@@ -47,5 +47,7 @@ func (s Step) TooLarge() string {
 	if s.Pins.Changed {
 		labels = s.Pins.Record
 	}
-	return annotations.TooLarge(s.Workload.OtherAnnotations, map[string]string{toleration.OwnedAnnotation: s.Merged.Record.String(), label.OwnedAnnotation: labels.String()})
+	return annotations.TooLarge(s.Workload.OtherAnnotations, map[string]string{
+		s.Workload.Annotation(toleration.OwnedAnnotation): s.Merged.Record.String(), s.Workload.Annotation(label.OwnedAnnotation): labels.String(),
+	})
 }

@@ -4,14 +4,19 @@
 package planner
 
 import (
+	"maps"
 	"strings"
 	"testing"
 
+	"k8s.io/apimachinery/pkg/api/validation"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/annotations"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/label"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/record"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/toleration"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/workload"
 )
 
 // TestTooLarge: a node's records of taints and labels fit beside its other annotations, or they do not.
@@ -90,6 +95,44 @@ func TestStep_TooLarge(t *testing.T) {
 		step := Step{Kind: Expand, Workload: web, Merged: toleration.Merged{Record: tolerations}, Pins: tt.pins}
 		if why := step.TooLarge(); (why != "") != tt.want {
 			t.Errorf("%s: %q", name, why)
+		}
+	}
+}
+
+// TestStep_TooLarge_agreesForAComponent: its records stand at keys that end in its name, beside what stands at those
+// of the whole object.
+func TestStep_TooLarge_agreesForAComponent(t *testing.T) {
+	t.Parallel()
+	ref := workload.Ref{APIVersion: "v1", Kind: "ConfigMap", Namespace: "openshift-monitoring", Name: "cluster-monitoring-config", Component: "prometheusK8s"}
+	pins := label.Record{{Key: "pool", Owner: "me", Generation: "g2"}}
+	written := map[string]string{
+		toleration.OwnedAnnotation + ".prometheusK8s": aWorkload(t, "Deployment", "web", "*x=1:NoExecute").Record.String(), label.OwnedAnnotation + ".prometheusK8s": pins.String(),
+	}
+	for name, others := range map[string]map[string]string{
+		"nothing else":                    {},
+		"a record of another component":   {toleration.OwnedAnnotation + ".thanosQuerier": "[]"},
+		"a record of the whole object":    {toleration.OwnedAnnotation: "[]"},
+		"the record as it is, which goes": {toleration.OwnedAnnotation + ".prometheusK8s": "[]"},
+	} {
+		for beyond := range 2 {
+			all := maps.Clone(others)
+			all["filler"] = ""
+			maps.Copy(all, written)
+			room := record.Most - annotations.Others(all) + beyond
+			before := maps.Clone(others)
+			before["filler"] = strings.Repeat("x", room)
+			object := workload.NoConfig(ref)
+			object.SetAnnotations(before)
+			w, err := workload.ObserveComponent(object, ref)
+			if err != nil {
+				t.Fatal(err)
+			}
+			step := Step{Kind: Expand, Workload: w, Merged: toleration.Merged{Record: aWorkload(t, "Deployment", "web", "*x=1:NoExecute").Record}, Pins: label.Merged{Changed: true, Record: pins}}
+			all["filler"] = before["filler"]
+			refused := validation.ValidateAnnotationsSize(all) != nil
+			if why := step.TooLarge(); (why != "") != refused || refused != (beyond == 1) || refused && !strings.Contains(why, toleration.OwnedAnnotation+".prometheusK8s would have") {
+				t.Errorf("%s, %d bytes beyond the limit: %q, and the API server refuses it: %t", name, beyond, why, refused)
+			}
 		}
 	}
 }

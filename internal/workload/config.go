@@ -11,6 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/annotations"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/label"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/printable"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/record"
@@ -88,6 +89,7 @@ func ObserveComponent(object *unstructured.Unstructured, ref Ref) (*Workload, er
 		return nil, configError(ref, strings.ReplaceAll(err.Error(), component+".", ref.Component+"."))
 	}
 	w.Component, w.Writers = ref.Component, writers(object, []string{"data", ConfigKey})
+	w.OtherAnnotations = annotations.Others(object.GetAnnotations(), ref.Annotation(toleration.OwnedAnnotation), ref.Annotation(label.OwnedAnnotation))
 	for _, err := range []error{w.RecordErr, w.LabelRecordErr} {
 		if damaged := new(record.DamagedError); errors.As(err, &damaged) {
 			damaged.Annotation = ref.Annotation(damaged.Annotation)
