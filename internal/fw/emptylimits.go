@@ -5,27 +5,30 @@ package fw
 
 import (
 	"context"
+	"maps"
+	"slices"
+	"strings"
 
 	"github.com/hashicorp/terraform-plugin-framework/attr"
 	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
 )
 
 // LimitsValidators are those of an evictions block.
-var LimitsValidators = []validator.Object{setsSomething{"evictions", " sets no limit", "max_pods, max_pending, max_lost, protected_namespaces, protected_selector, only, stranded"}}
+var LimitsValidators = []validator.Object{setsSomething{"evictions", " sets no limit"}}
 
 // timeoutsValidators are those of a timeouts block.
-var timeoutsValidators = []validator.Object{setsSomething{"timeouts", " sets no time", "create, update, delete"}}
+var timeoutsValidators = []validator.Object{setsSomething{"timeouts", " sets no time"}}
 
 // setsSomething warns of a block that sets nothing: Terraform drops attributes that it does not know, so
 // that a name which is misspelt arrives as none.
 type setsSomething struct {
-	// block sets things that have these names. nothing ends the summary where it sets none.
-	block, nothing, names string
+	// nothing ends the summary where the block sets none of its attributes.
+	block, nothing string
 }
 
 // Description reports what is expected.
 func (v setsSomething) Description(context.Context) string {
-	return "must set at least one of: " + v.names
+	return "must set at least one attribute of " + v.block
 }
 
 // MarkdownDescription reports what is expected.
@@ -36,11 +39,12 @@ func (v setsSomething) ValidateObject(ctx context.Context, req validator.ObjectR
 	if req.ConfigValue.IsNull() || req.ConfigValue.IsUnknown() {
 		return
 	}
-	for _, value := range req.ConfigValue.Attributes() {
+	attributes := req.ConfigValue.Attributes()
+	for _, value := range attributes {
 		if !attr.Value.IsNull(value) {
 			return
 		}
 	}
 	resp.Diagnostics.AddAttributeWarning(req.Path, v.block+ofWhich(ctx, req.Config)+v.nothing,
-		"Terraform drops unknown names without an error. Check the spelling ("+v.names+"), or leave out "+v.block+".")
+		"Terraform drops unknown names without an error. Check the spelling ("+strings.Join(slices.Sorted(maps.Keys(attributes)), ", ")+"), or leave out "+v.block+".")
 }

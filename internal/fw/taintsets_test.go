@@ -107,6 +107,9 @@ func TestWarnKeyless_saysWhoseItIsAndWhatItTolerates(t *testing.T) {
 		set := fw.TolerationSet(context.Background(), []corev1.Toleration{{Operator: "Exists", Effect: corev1.TaintEffect(effect)}, {Key: "a", Operator: "Exists"}}, &diags)
 		fw.WarnKeyless(context.Background(), `Deployment "shop/web"`, set, path.Root("tolerations"), &diags)
 		expect(t, diags, want)
+		if detail := diags[0].Detail(); !strings.Contains(detail, `check the spelling of "key"`) {
+			t.Errorf("it names no spelling: %s", detail)
+		}
 	}
 	for want, name := range map[string]types.String{`namespace "a"`: types.StringValue("a"), "a namespace": types.StringUnknown()} {
 		if got := fw.Named("namespace", name); got != want {

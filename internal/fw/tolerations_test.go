@@ -5,6 +5,7 @@ package fw_test
 
 import (
 	"context"
+	"strings"
 	"testing"
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
@@ -43,6 +44,13 @@ func TestValidToleration_warnsOfWhatLooksLikeATypingError(t *testing.T) {
 			var resp validator.ObjectResponse
 			fw.ValidToleration().ValidateObject(context.Background(), validator.ObjectRequest{Path: path.Root("tolerations"), ConfigValue: object}, &resp)
 			expect(t, resp.Diagnostics, tt.want)
+			for _, warning := range resp.Diagnostics.Warnings() {
+				for attribute := range fw.TolerationType.AttrTypes {
+					if _, spellings, _ := strings.Cut(warning.Detail(), "check the spelling"); !strings.Contains(spellings, attribute) {
+						t.Errorf("it does not name %s as a spelling: %s", attribute, warning.Detail())
+					}
+				}
+			}
 		})
 	}
 }

@@ -50,36 +50,15 @@ func only(t *testing.T, typ tftypes.Type, at []string, n any) tftypes.Value {
 	return tftypes.NewValue(typ, n)
 }
 
-// TestNumbers_thatAreNotWholeAreRefusedWhereTheyStand: each number that a configuration
-// may set, in the provider block, a resource, a data source or an action.
-func TestNumbers_thatAreNotWholeAreRefusedWhereTheyStand(t *testing.T) {
-	t.Parallel()
+// validate asks the provider about a configuration.
+type validate func(config *tfprotov6.DynamicValue) ([]*tfprotov6.Diagnostic, error)
+
+// everySchema calls try for the provider block, and for every resource, data source and action.
+func everySchema(t *testing.T, try func(name string, s *tfprotov6.Schema, ask validate)) {
+	t.Helper()
 	server := providerserver.NewProtocol6(New("test")())()
 	schemas, err := server.GetProviderSchema(t.Context(), &tfprotov6.GetProviderSchemaRequest{})
 	must(t, err)
-	type validate func(config *tfprotov6.DynamicValue) ([]*tfprotov6.Diagnostic, error)
-	tried := 0
-	try := func(name string, s *tfprotov6.Schema, ask validate) {
-		for _, at := range numbers(s.Block.Attributes) {
-			tried++
-			for text, n := range map[string]any{"1.5": 1.5, "-0.25": -0.25, "1e+30": 1e30} {
-				diagnostics, err := ask(encode(t, only(t, s.ValueType(), at, n)))
-				must(t, err)
-				refused := false
-				for _, d := range diagnostics {
-					if d.Summary == "Unable to use "+text+" as a whole number" && strings.Contains(d.Attribute.String(), at[len(at)-1]) {
-						refused = true
-					}
-					if strings.Contains(d.Detail, "error in the provider") {
-						t.Errorf("%s: %s = %s is called an error of the provider: %s", name, strings.Join(at, "."), text, d.Detail)
-					}
-				}
-				if !refused {
-					t.Errorf("%s: %s = %s is not refused there: %v", name, strings.Join(at, "."), text, summaries(diagnostics))
-				}
-			}
-		}
-	}
 	try("provider", schemas.Provider, func(config *tfprotov6.DynamicValue) ([]*tfprotov6.Diagnostic, error) {
 		resp, err := server.ValidateProviderConfig(t.Context(), &tfprotov6.ValidateProviderConfigRequest{Config: config})
 		return resp.Diagnostics, err
@@ -103,6 +82,34 @@ func TestNumbers_thatAreNotWholeAreRefusedWhereTheyStand(t *testing.T) {
 			return resp.Diagnostics, err
 		})
 	}
+}
+
+// TestNumbers_thatAreNotWholeAreRefusedWhereTheyStand: each number that a configuration
+// may set, in the provider block, a resource, a data source or an action.
+func TestNumbers_thatAreNotWholeAreRefusedWhereTheyStand(t *testing.T) {
+	t.Parallel()
+	tried := 0
+	everySchema(t, func(name string, s *tfprotov6.Schema, ask validate) {
+		for _, at := range numbers(s.Block.Attributes) {
+			tried++
+			for text, n := range map[string]any{"1.5": 1.5, "-0.25": -0.25, "1e+30": 1e30} {
+				diagnostics, err := ask(encode(t, only(t, s.ValueType(), at, n)))
+				must(t, err)
+				refused := false
+				for _, d := range diagnostics {
+					if d.Summary == "Unable to use "+text+" as a whole number" && strings.Contains(d.Attribute.String(), at[len(at)-1]) {
+						refused = true
+					}
+					if strings.Contains(d.Detail, "error in the provider") {
+						t.Errorf("%s: %s = %s is called an error of the provider: %s", name, strings.Join(at, "."), text, d.Detail)
+					}
+				}
+				if !refused {
+					t.Errorf("%s: %s = %s is not refused there: %v", name, strings.Join(at, "."), text, summaries(diagnostics))
+				}
+			}
+		}
+	})
 	if tried < 15 {
 		t.Errorf("%d numbers were tried", tried)
 	}
