@@ -8,12 +8,14 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -279,6 +281,25 @@ func TestNodePatch(t *testing.T) {
 	}
 }
 
+// editPolicy makes a policy what it should be.
+func editPolicy(name string, wanted admission.Objects) func(context.Context, *Cluster) error {
+	return func(ctx context.Context, c *Cluster) error {
+		_, err := c.EditPolicy(ctx, name, func(*admission.Observed) (*admission.Objects, error) { return &wanted, nil })
+		return err
+	}
+}
+
+// aPolicy is a policy with an expression, and its binding.
+func aPolicy(name, expression string) admission.Objects {
+	meta := metav1.ObjectMeta{Name: name}
+	return admission.Objects{
+		Policy: &admissionregistrationv1.MutatingAdmissionPolicy{ObjectMeta: meta, Spec: admissionregistrationv1.MutatingAdmissionPolicySpec{
+			Variables: []admissionregistrationv1.Variable{{Name: "a", Expression: expression}},
+		}},
+		Binding: &admissionregistrationv1.MutatingAdmissionPolicyBinding{ObjectMeta: meta, Spec: admissionregistrationv1.MutatingAdmissionPolicyBindingSpec{PolicyName: name}},
+	}
+}
+
 // TestEdit_endsWhereEveryWriteMeetsAnotherClients does not hold an apply forever.
 func TestEdit_endsWhereEveryWriteMeetsAnotherClients(t *testing.T) {
 	t.Parallel()
@@ -299,14 +320,19 @@ func TestEdit_endsWhereEveryWriteMeetsAnotherClients(t *testing.T) {
 			})
 			return err
 		},
+		"a policy that is created":        editPolicy("new", aPolicy("new", "a")),
+		"a policy that is updated":        editPolicy("old", aPolicy("old", "b")),
+		"a policy that is deleted":        editPolicy("old", admission.Objects{}),
+		"a binding that is deleted alone": editPolicy("half", admission.Objects{}),
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				api := newServer(apiNode("n1"))
-				api.Add(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "shop"}}, &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web"}})
+				old, half := aPolicy("old", "a"), aPolicy("half", "a")
+				api.Add(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "shop"}}, &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web"}}, old.Policy, half.Binding)
 				api.fault = func(r fakeapi.Request, _ int) fakeapi.Fault {
-					if r.Verb == "patch" {
+					if slices.Contains([]string{"create", "update", "patch", "delete"}, r.Verb) {
 						return http.StatusConflict
 					}
 					return fakeapi.None
