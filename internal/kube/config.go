@@ -320,6 +320,14 @@ func (c Config) material() error {
 			return &ConfigError{Attribute: "proxy_url", Message: fmt.Sprintf("%s is not the address of a proxy: write it with one of the schemes %s.", Shown(withoutUserinfo(c.ProxyURL)), strings.Join(proxySchemes, ", "))}
 		}
 	}
+	if IsContent(c.TLSServerName) {
+		// An error about the server's certificate would quote it.
+		return &ConfigError{Attribute: "tls_server_name", Message: Shown(c.TLSServerName) + " is not the name of a server."}
+	}
+	if c.Exec != nil && IsContent(c.Exec.Command) {
+		// So would an error of the operating system.
+		return &ConfigError{Attribute: "exec", Message: Shown(c.Exec.Command) + " is not the name of a command."}
+	}
 	if c.ClusterCACertificate != "" && !x509.NewCertPool().AppendCertsFromPEM([]byte(c.ClusterCACertificate)) {
 		return &ConfigError{Attribute: "cluster_ca_certificate", Message: "It holds no certificate in PEM: a kubeconfig's certificate-authority-data must be decoded with base64decode first."}
 	}

@@ -32,6 +32,8 @@ func FuzzConfig(f *testing.F) {
 			{Paths: []string{file, whole}},
 			{Host: whole},
 			{Host: "https://api.example.com", ProxyURL: whole},
+			{Host: "https://api.example.com", TLSServerName: whole},
+			{Host: "https://api.example.com", Exec: &Exec{Command: whole}},
 			{Paths: []string{file}, Context: whole},
 			{Paths: []string{file}, ContextCluster: whole},
 			{Paths: []string{file}, ContextAuthInfo: whole},
