@@ -4,6 +4,9 @@
 package provider
 
 import (
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
 	"io"
 	"net/http"
 	"os"
@@ -34,20 +37,26 @@ func TestRefresh_whereNoIdentityIsStored(t *testing.T) {
 		api.Add(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: metav1.NamespaceSystem, UID: "cluster"}})
 		return api.Client()
 	}
+	schemas, err := providerserver.NewProtocol6(New("test")())().GetProviderSchema(t.Context(), &tfprotov6.GetProviderSchemaRequest{})
+	must(t, err)
 	for name, tt := range map[string]struct {
 		block     values
 		transport func() http.RoundTripper
 		// warns is in the summary of the only diagnostic, and none is wanted where it is empty.
 		warns string
 	}{
-		"the API server is out of reach":          {connected(), func() http.RoundTripper { return respond(nil, syscall.ECONNREFUSED) }, "Unable to read the cluster at "},
-		"the credentials have expired":            {values{"host": fakeapi.Host, "token": "t"}, func() http.RoundTripper { return respond(unauthorized(), nil) }, "the credentials were refused"},
+		"the API server is out of reach": {connected(), func() http.RoundTripper { return respond(nil, syscall.ECONNREFUSED) }, "Unable to read the cluster at "},
+		"the credentials have expired":   {values{"host": fakeapi.Host, "token": "t"}, func() http.RoundTripper { return respond(unauthorized(), nil) }, "the credentials were refused"},
+		"the certificate is not trusted": {connected(), func() http.RoundTripper {
+			return respond(nil, &tls.CertificateVerificationError{Err: x509.UnknownAuthorityError{}})
+		}, "no trusted connection"},
+		"the command for credentials fails": {connected(), func() http.RoundTripper {
+			return respond(nil, errors.New("getting credentials: exec: executable aws failed with exit code 1"))
+		}, "no trusted connection"},
 		"the provider block is not known yet":     {unknown, empty, "the provider block is not known yet"},
 		"the cluster has nothing of the resource": {connected(), empty, ""},
 	} {
-		for _, typeName := range []string{
-			"kubetaint_dedicated_nodes", "kubetaint_machine_set_taints", "kubetaint_namespace_tolerations", "kubetaint_node_taints", "kubetaint_toleration_policy", "kubetaint_workload_tolerations",
-		} {
+		for typeName := range schemas.ResourceSchemas {
 			t.Run(typeName+" "+name, func(t *testing.T) {
 				t.Parallel()
 				synctest.Test(t, func(t *testing.T) {
