@@ -52,7 +52,7 @@ func (w wanted) retire(before wanted) wanted {
 			w.retired = append(w.retired, id)
 		}
 	}
-	w.shed = slices.Collect(maps.Keys(before.labels.Claim.Labels))
+	w.shed, w.former = slices.Collect(maps.Keys(before.labels.Claim.Labels)), []planner.Target{before.nodes.Target}
 	return w
 }
 

@@ -69,6 +69,8 @@ type wanted struct {
 	// are the taints that were wanted before and that they may still carry.
 	rollout machineset.Rollout
 	retired []taint.ID
+	// former are the nodes that were meant before.
+	former []planner.Target
 	// shed are the labels that were wanted before.
 	shed []string
 	// replaces is set for a replacement, which destroys first.

@@ -14,6 +14,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/acctest"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/label"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
 )
 
 func (p *pool) wantNode(name, taints, label string) {
@@ -334,4 +336,41 @@ func TestDedicatedNodes_namesThePodThatStopsARollout(t *testing.T) {
 		planned := terraform(t, c).Plan(t, newInstance(), p.config(wish{taints: "team=a:NoExecute", workloads: map[string]string{"StatefulSet": tolerating}}))
 		acctest.WantAll(t, planned.Diagnostics.Warnings(), `The rollout of StatefulSet "`+p.namespace+`/statefulset" stops until statefulset-0 is ready`, "kubectl delete pod statefulset-0")
 	})
+}
+
+// TestDedicatedNodes_aNodeWithADamagedRecordIsNamed, also where it leaves the selector: what it has stays there,
+// because it is not known whose that is.
+func TestDedicatedNodes_aNodeWithADamagedRecordIsNamed(t *testing.T) {
+	t.Parallel()
+	for _, annotation := range []string{taint.OwnedAnnotation, label.OwnedAnnotation} {
+		t.Run(annotation, func(t *testing.T) {
+			t.Parallel()
+			onFake(t, func(t *testing.T, c *acctest.Cluster) {
+				p := newPool(t, c)
+				tf, i := terraform(t, c), newInstance()
+				config := p.config(wish{taints: "team=a:NoSchedule", labels: "dedicated=gpu"})
+				tf.Settle(t, i, config)
+				c.Patch(t, p.nodes[0], `{"metadata":{"annotations":{"`+annotation+`":"[{"},"labels":{"leaves":"true"}}}`)
+				named := `Nothing is written to node "` + p.nodes[0] + `": the annotation ` + annotation + ` is damaged`
+				before := c.Get(t, p.nodes[0])
+				for what, changed := range map[string]map[string]any{
+					"the same nodes":              config,
+					"other taints":                p.config(wish{taints: "team=b:NoSchedule", labels: "dedicated=gpu"}),
+					"the node leaves":             acctest.With(config, map[string]any{"node_selector": "pool=" + p.name + ",!leaves"}),
+					"the node is not among names": acctest.With(config, map[string]any{"node_selector": nil, "node_names": []any{p.nodes[1]}}),
+				} {
+					if said := tf.Plan(t, new(*i), changed).Diagnostics.Warnings(); !strings.Contains(said, named) {
+						t.Errorf("%s: the plan does not name the node: %s", what, said)
+					}
+				}
+				if d := tf.Apply(t, i, acctest.With(config, map[string]any{"node_selector": "pool=" + p.name + ",!leaves"})); d.Errors() != "" {
+					t.Fatal(d.Errors())
+				}
+				if after := c.Get(t, p.nodes[0]); annotation == taint.OwnedAnnotation && taint.FormatAll(after.Spec.Taints) != taint.FormatAll(before.Spec.Taints) ||
+					annotation == label.OwnedAnnotation && after.Labels["dedicated"] != before.Labels["dedicated"] {
+					t.Errorf("the node has %v and %v", after.Spec.Taints, after.Labels)
+				}
+			})
+		})
+	}
 }

@@ -107,7 +107,7 @@ func (r *dedicatedNodes) unchanged(ctx context.Context, desired wanted, own owne
 	var ignored diag.Diagnostics
 	observed, err := r.observe(ctx, desired, own.Cluster, &ignored)
 	if err == nil && !ignored.HasError() {
-		warnUnreadable(desired, observed, diags)
+		warnUnreadable(desired, observed.nodes, diags)
 		warnUnreadableNodes(observed.changes(desired), diags)
 		for _, c := range observed.changes(desired).Sets {
 			if said := fw.ExplainRecord(rollout.CheckSetChange(c), c.Set.Title(), "", path.Empty()); said != nil {
@@ -246,8 +246,13 @@ func (r *dedicatedNodes) possible(desired wanted, observed observation, own owne
 			}
 		}
 	}
-	if desired.nodes.Target.Selector != nil && !desired.releases() {
-		warnUnreadable(desired, observed, diags)
+	if !desired.releases() {
+		skipped := observed.nodes
+		if desired.nodes.Target.Selector == nil {
+			// Nodes that are named are refused.
+			skipped = slices.DeleteFunc(slices.Clone(skipped), desired.nodes.Target.Matches)
+		}
+		warnUnreadable(desired, skipped, diags)
 	}
 	nodes := planner.PlanNodes(slices.Clone(observed.nodes), desired.nodes)
 	labels := planner.PlanLabels(observed.nodes, desired.labels)
@@ -273,9 +278,9 @@ func (r *dedicatedNodes) possible(desired wanted, observed observation, own owne
 }
 
 // warnUnreadable warns of nodes that are skipped because their record is damaged.
-func warnUnreadable(desired wanted, observed observation, diags *diag.Diagnostics) {
-	fw.WarnUnreadable(desired.nodes.Unreadable(observed.nodes), taint.OwnedAnnotation, diags)
-	fw.WarnUnreadable(desired.labels.Unreadable(observed.nodes), label.OwnedAnnotation, diags)
+func warnUnreadable(desired wanted, nodes []*snapshot.Node, diags *diag.Diagnostics) {
+	fw.WarnUnreadable(desired.nodes.Unreadable(nodes, desired.former...), taint.OwnedAnnotation, diags)
+	fw.WarnUnreadable(desired.labels.Unreadable(nodes, desired.former...), label.OwnedAnnotation, diags)
 }
 
 // workable refuses what pods would not follow, or the API server not take.

@@ -281,3 +281,23 @@ func TestNodeTaints_damagedRecordStopsItsOwnNodeAlone(t *testing.T) {
 		wantTaints(t, c, nodes[1], foreignTaint)
 	})
 }
+
+// TestNodeTaints_aDamagedNodeThatLeavesTheSelectorIsNamed: its taint stays there, because it is not known whose it is.
+func TestNodeTaints_aDamagedNodeThatLeavesTheSelectorIsNamed(t *testing.T) {
+	t.Parallel()
+	acctest.OnFake(t, func(t *testing.T, c *acctest.Cluster) {
+		pool, nodes := pool(t, c, 2)
+		tf, i := terraform(t, c), newInstance()
+		config := taintsOf(t, "dedicated=gpu:NoSchedule")(pool)
+		tf.Settle(t, i, config)
+		annotate(t, c, nodes[0], "[{")
+		fewer := acctest.With(config, map[string]any{"node_selector": config["node_selector"].(string) + ",kubernetes.io/hostname=" + nodes[1]})
+		c.Patch(t, nodes[1], `{"metadata":{"labels":{"kubernetes.io/hostname":"`+nodes[1]+`"}}}`)
+		acctest.WantAll(t, tf.Plan(t, i, fewer).Diagnostics.Warnings(), `Nothing is written to node "`+nodes[0]+`": the annotation kubetaint.io/owned-taints is damaged`)
+		if d := tf.Apply(t, i, fewer); d.Errors() != "" {
+			t.Fatal(d.Errors())
+		}
+		wantTaints(t, c, nodes[0], foreignTaint+", dedicated=gpu:NoSchedule")
+		wantTaints(t, c, nodes[1], foreignTaint+", dedicated=gpu:NoSchedule")
+	})
+}

@@ -16,7 +16,6 @@ import (
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/fw"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/planner"
-	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
 )
 
@@ -80,6 +79,7 @@ func (r *nodeTaints) ModifyPlan(ctx context.Context, req resource.ModifyPlanRequ
 		r.warnLeft(state, desired, own, &resp.Diagnostics)
 		before, _ := state.desired(ctx, own, &resp.Diagnostics)
 		desired.Former = before.Claim.IDs()
+		of.former = []planner.Target{before.Target}
 	}
 	r.preview(ctx, plan, desired, own, of, resp.Private, &resp.Diagnostics)
 }
@@ -103,10 +103,11 @@ func (r *nodeTaints) planDestroy(ctx context.Context, state model, own ownership
 	r.preview(ctx, state, desired, own, difference{}, resp.Private, diags)
 }
 
-// difference is what a plan has beside what is desired: that it replaces, and links that are new.
+// difference is what a plan has beside what is desired: that it replaces, links that are new, and the nodes of before.
 type difference struct {
 	replaces bool
 	links    []string
+	former   []planner.Target
 }
 
 // preview reports what the change would do, as diagnostics.
@@ -130,7 +131,7 @@ func (r *nodeTaints) preview(ctx context.Context, m model, desired planner.NodeT
 	fw.NoteMachines(ctx, desired, private, diags)
 	plan := planner.PlanNodes(nodes, desired)
 	if desired.Target.Selector != nil && !desired.Claim.Release {
-		warnUnreadable(desired, nodes, diags)
+		fw.WarnUnreadable(desired.Unreadable(nodes, of.former...), taint.OwnedAnnotation, diags)
 	}
 	if len(plan.Refusals) > 0 {
 		diags.Append(fw.ExplainRefusals(desired, plan.Refusals))
@@ -161,13 +162,9 @@ func (r *nodeTaints) preview(ctx context.Context, m model, desired planner.NodeT
 func (r *nodeTaints) claimUnchanged(ctx context.Context, state model, own ownership, diags *diag.Diagnostics) {
 	desired, known := state.desired(ctx, own, diags)
 	if _, nodes, err := r.observe(ctx, own.Cluster, diags); known && err == nil && !diags.HasError() {
-		warnUnreadable(desired, nodes, diags)
+		fw.WarnUnreadable(desired.Unreadable(nodes), taint.OwnedAnnotation, diags)
 		r.Data.ClaimTaints(fw.Holder(own.Generation), desired, nodes, diags)
 	}
-}
-
-func warnUnreadable(desired planner.NodeTaints, nodes []*snapshot.Node, diags *diag.Diagnostics) {
-	fw.WarnUnreadable(desired.Unreadable(nodes), taint.OwnedAnnotation, diags)
 }
 
 // warnTarget reports that there is nothing there yet to change.

@@ -45,9 +45,9 @@ func (d NodeLabels) Adding() NodeLabels {
 	return d
 }
 
-// Unreadable returns the names of the targeted nodes whose record of owned labels is damaged.
-func (d NodeLabels) Unreadable(nodes []*snapshot.Node) []string {
-	return d.Target.names(nodes, func(n *snapshot.Node) bool { return n.LabelRecordErr != nil })
+// Unreadable returns the names of the nodes of its target, or of former ones, whose record of owned labels is damaged.
+func (d NodeLabels) Unreadable(nodes []*snapshot.Node, former ...Target) []string {
+	return names(nodes, append(former, d.Target), func(n *snapshot.Node) bool { return n.LabelRecordErr != nil })
 }
 
 // PlanLabels compares nodes with what is desired.

@@ -216,16 +216,16 @@ func (p *NodePlan) skip(n *snapshot.Node, claim taint.Claim) {
 	}
 }
 
-// Unreadable returns the names of the targeted nodes whose record of owned taints is damaged.
-func (d NodeTaints) Unreadable(nodes []*snapshot.Node) []string {
-	return d.Target.names(nodes, func(n *snapshot.Node) bool { return n.RecordErr != nil })
+// Unreadable returns the names of the nodes of its target, or of former ones, whose record of owned taints is damaged.
+func (d NodeTaints) Unreadable(nodes []*snapshot.Node, former ...Target) []string {
+	return names(nodes, append(former, d.Target), func(n *snapshot.Node) bool { return n.RecordErr != nil })
 }
 
-// names returns the names of the targeted nodes with some property, sorted.
-func (t Target) names(nodes []*snapshot.Node, has func(*snapshot.Node) bool) []string {
+// names returns the names of the nodes of some targets with some property, sorted.
+func names(nodes []*snapshot.Node, of []Target, has func(*snapshot.Node) bool) []string {
 	var out []string
 	for _, n := range nodes {
-		if t.Matches(n) && has(n) {
+		if has(n) && slices.ContainsFunc(of, func(t Target) bool { return t.Matches(n) }) {
 			out = append(out, n.Name)
 		}
 	}

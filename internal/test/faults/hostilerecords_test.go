@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"os"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -14,6 +15,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
 	machinev1beta1 "github.com/openshift/api/machine/v1beta1"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/acctest"
@@ -190,9 +192,23 @@ func (s *settled) attack(t *testing.T, seed uint64, operation string) {
 		if s.typeName == "drain_nodes" && d.Errors() != "" {
 			t.Errorf("the records hold up the drain of complete workloads:\n%s", told)
 		}
-		if len(damaged) > 0 && !slices.ContainsFunc(damaged, func(key string) bool { return strings.Contains(told, key) }) {
-			t.Errorf("nothing is said of %v:\n%s", damaged, told)
+		for _, key := range damaged {
+			if !namesDamaged(d, key) {
+				t.Errorf("nothing is said of %s, of %v:\n%s", key, damaged, told)
+			}
 		}
+	})
+}
+
+// damage is what is told of a record that cannot be read.
+var damage = regexp.MustCompile(` is damaged| cannot be read: `)
+
+// namesDamaged reports whether a diagnostic about damaged records names an object.
+func namesDamaged(d acctest.Diagnostics, key string) bool {
+	name := regexp.MustCompile(`(^|[^-a-z0-9/])` + regexp.QuoteMeta(key) + `($|[^-a-z0-9/])`)
+	return slices.ContainsFunc(d, func(one *tfprotov6.Diagnostic) bool {
+		said := one.Summary + "\n" + one.Detail
+		return damage.MatchString(said) && name.MatchString(said)
 	})
 }
 

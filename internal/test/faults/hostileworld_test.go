@@ -78,10 +78,10 @@ func (s subject) reads(o annotated) []string {
 	return nil
 }
 
-// follows reports whether controllers change an object for the resource: a MachineSet's
-// machines and their nodes, and a policy's binding.
+// follows reports whether controllers change an object for the resource, or the resource does: a MachineSet's
+// machines and their nodes, Machines that a taint is adopted from, and a policy's binding.
 func (s subject) follows(o annotated) bool {
-	return strings.Contains(s.name(), "machine_set") && o.ofMachine() || o.kind == admission.BindingKind && (s.typeName == "toleration_policy" || s.strategy == "admission")
+	return s.strategy == fromMachines && o.kind == "Machine" || strings.Contains(s.name(), "machine_set") && o.ofMachine() || o.kind == admission.BindingKind && (s.typeName == "toleration_policy" || s.strategy == "admission")
 }
 
 // The keys that the configurations name, by what they are keys of.
