@@ -54,9 +54,9 @@ func TestAccWorkloadTolerations_aPodOfADaemonSetOnADeadNodeHoldsUpNothing(t *tes
 	}
 }
 
-// TestAccWorkloadTolerations_aRecreatedDeploymentOnADeadNodeHoldsUpNothing: its controller creates no
+// TestAccWorkloadTolerations_aRecreatedDeploymentWithADeadNode: its controller creates no
 // ReplicaSet of the newest template while an old pod is terminating, and creates every pod from that then.
-func TestAccWorkloadTolerations_aRecreatedDeploymentOnADeadNodeHoldsUpNothing(t *testing.T) {
+func TestAccWorkloadTolerations_aRecreatedDeploymentWithADeadNode(t *testing.T) {
 	t.Parallel()
 	acctest.NeedKwok(t, "a node has no kubelet")
 	s := openShop(t)
