@@ -277,25 +277,27 @@ func (a *wait) late(ctx context.Context, s seen) (bool, error) {
 	}
 	for _, one := range append([]*workload.Workload{w}, w.Operands...) {
 		templates, err := a.cluster.Templates(ctx, one)
-		if errors.Is(err, kube.ErrForbidden) {
+		switch {
+		case errors.Is(err, kube.ErrForbidden):
 			a.counted = a.counted || s.absent() > 0
-			continue
-		}
-		if err != nil {
+		case err != nil:
 			return false, err
+		default:
+			a.older = a.older || slices.ContainsFunc(templates, a.behind)
 		}
-		a.older = a.older || slices.ContainsFunc(templates, a.behind)
 	}
-	for _, o := range w.Operands {
-		// Its operator may not have written its template yet.
-		behind := a.behind(corev1.PodSpec{Tolerations: o.Tolerations, NodeSelector: o.NodeSelector})
-		a.counted = a.counted || o.Wants > 0 && s.absent() > 0 && behind
-	}
+	a.counted = a.counted || s.absent() > 0 && slices.ContainsFunc(w.Operands, a.unwrittenOperand)
 	if a.older || a.counted {
 		return true, nil
 	}
 	a.followed = w
 	return false, nil
+}
+
+// unwrittenOperand reports whether the operator has yet to write the template of a workload that is to
+// have pods.
+func (a *wait) unwrittenOperand(o *workload.Workload) bool {
+	return o.Wants > 0 && a.behind(corev1.PodSpec{Tolerations: o.Tolerations, NodeSelector: o.NodeSelector})
 }
 
 // held reports whether lists have what is wanted.

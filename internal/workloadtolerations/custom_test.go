@@ -97,7 +97,7 @@ func TestWorkloadTolerations_podsOfOwnersAreKnown(t *testing.T) {
 			t.Run(scope+" with a "+kind, func(t *testing.T) {
 				t.Parallel()
 				inShop(t, func(t *testing.T, s *shop) {
-					object := acctest.Thing{}
+					var object acctest.Thing
 					if scope == "Widget" {
 						object = s.widget("owner", nil)
 					} else {
