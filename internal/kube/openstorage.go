@@ -39,8 +39,8 @@ func (s *openStorage) noClaims() {
 	s.open, s.owned, s.requests = map[string]map[string]*snapshot.Claim{}, map[types.UID][]*snapshot.Claim{}, map[string]*snapshot.ClaimRequest{}
 }
 
-// claim notes a claim if it is of a pod's generic ephemeral volume, or if no volume is bound to it, and reports the latter.
-func (s *openStorage) claim(c *corev1.PersistentVolumeClaim) (open bool) {
+// noteClaim notes a claim if it is of a pod's generic ephemeral volume, or if no volume is bound to it, and reports the latter.
+func (s *openStorage) noteClaim(c *corev1.PersistentVolumeClaim) (open bool) {
 	named := c.Spec.VolumeName != "" && c.Status.Phase == corev1.ClaimPending && !metav1.HasAnnotation(c.ObjectMeta, bindCompleted)
 	open = c.Spec.VolumeName == "" || named || c.DeletionTimestamp != nil || c.Status.Phase == corev1.ClaimLost
 	owner := metav1.GetControllerOf(c)
@@ -82,8 +82,8 @@ func (s *openStorage) request(c *corev1.PersistentVolumeClaim) *snapshot.ClaimRe
 	return shared(s.requests, fmt.Sprintf("%q %d %q %t %q %v", r.Class, r.Size, r.Modes, r.Block, r.Attributes, r.Selector), r)
 }
 
-// volume notes a volume that can be bound to a claim: one that is available, or reserved for a claim.
-func (s *openStorage) volume(v *corev1.PersistentVolume, affinity func(*corev1.NodeSelector) *corev1.NodeSelector) {
+// noteVolume notes a volume that can be bound to a claim: one that is available, or reserved for a claim.
+func (s *openStorage) noteVolume(v *corev1.PersistentVolume, affinity func(*corev1.NodeSelector) *corev1.NodeSelector) {
 	reserved := v.Spec.ClaimRef != nil
 	waits := v.Status.Phase == corev1.VolumeAvailable || reserved && (v.Status.Phase == corev1.VolumePending || v.Status.Phase == "")
 	if !waits || v.DeletionTimestamp != nil {

@@ -188,7 +188,7 @@ func TestOpenStorage_keepsClaimsWithoutAVolume(t *testing.T) {
 	block.Spec.VolumeMode, block.Spec.VolumeAttributesClassName = new(corev1.PersistentVolumeBlock), new("gold")
 	block.Spec.Selector = &metav1.LabelSelector{MatchLabels: map[string]string{"tier": "gold"}}
 	for _, c := range []*corev1.PersistentVolumeClaim{selected, deleting, old, completed, block, claimOf("plain", "fast")} {
-		if open := s.claim(c); open != (c.Name != "completed") {
+		if open := s.noteClaim(c); open != (c.Name != "completed") {
 			t.Errorf("%s: open %t", c.Name, open)
 		}
 	}
@@ -222,7 +222,7 @@ func TestOpenStorage_keepsVolumesThatCanBeBound(t *testing.T) {
 		volume("large", corev1.VolumeAvailable, "9Gi", ""), volume("small", corev1.VolumeAvailable, "1Gi", ""), volume("bound", corev1.VolumeBound, "1Gi", "data"),
 		volume("released", corev1.VolumeReleased, "1Gi", "data"), volume("reserved", corev1.VolumePending, "2Gi", "data"), volume("pending", corev1.VolumePending, "1Gi", ""), going,
 	} {
-		s.volume(v, func(n *corev1.NodeSelector) *corev1.NodeSelector { return n })
+		s.noteVolume(v, func(n *corev1.NodeSelector) *corev1.NodeSelector { return n })
 	}
 	s.sortFree()
 	var names []string

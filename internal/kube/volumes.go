@@ -35,10 +35,10 @@ func (c *Cluster) claimsInto(ctx context.Context, s *storage) error {
 		return c.client.core.PersistentVolumeClaims("").List(ctx, o)
 	}, func() {
 		s.claims = map[string]map[string]string{}
-		s.openStorage.noClaims()
+		s.noClaims()
 	}, func(o runtime.Object) error {
 		claim := o.(*corev1.PersistentVolumeClaim) //nolint:forcetypeassert // The list holds nothing else.
-		if s.openStorage.claim(claim) {
+		if s.noteClaim(claim) {
 			return nil
 		}
 		if s.claims[claim.Namespace] == nil {
@@ -69,7 +69,7 @@ func (c *Cluster) volumesInto(ctx context.Context, s *storage) error {
 			slim.append(volume.Spec.NodeAffinity.Required)
 			one.Affinity = shared(affinities, string(slim.key), volume.Spec.NodeAffinity.Required)
 		}
-		s.openStorage.volume(volume, func(required *corev1.NodeSelector) *corev1.NodeSelector {
+		s.noteVolume(volume, func(required *corev1.NodeSelector) *corev1.NodeSelector {
 			slim.key = slim.key[:0]
 			slim.append(required)
 			return shared(affinities, string(slim.key), required)
