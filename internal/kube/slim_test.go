@@ -79,7 +79,7 @@ func TestSlimPod(t *testing.T) {
 		{name: "a pod that is being deleted", in: corev1.Pod{ObjectMeta: metav1.ObjectMeta{DeletionTimestamp: &now}}, want: snapshot.Pod{Terminating: true}},
 		{
 			name: "a pod that is being deleted and has time left",
-			in:   corev1.Pod{ObjectMeta: metav1.ObjectMeta{DeletionTimestamp: before(50 * time.Second), DeletionGracePeriodSeconds: new(int64(60))}}, want: snapshot.Pod{Terminating: true},
+			in:   corev1.Pod{ObjectMeta: metav1.ObjectMeta{DeletionTimestamp: before(50 * time.Second), DeletionGracePeriodSeconds: new(int64(3600))}}, want: snapshot.Pod{Terminating: true},
 		},
 		{
 			name: "a pod that should be gone",
