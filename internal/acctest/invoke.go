@@ -31,6 +31,9 @@ func (w *Walk) Invoke(typeName string, config map[string]any) Diagnostics {
 	stream, err := actions.InvokeAction(w.ctx, &tfprotov6.InvokeActionRequest{ActionType: typeName, Config: encoded})
 	must(w.t, err)
 	for event := range stream.Events {
+		if progress, is := event.Type.(tfprotov6.ProgressInvokeActionEventType); is {
+			w.Progress = append(w.Progress, progress.Message)
+		}
 		if completed, is := event.Type.(tfprotov6.CompletedInvokeActionEventType); is {
 			w.receive(completed.Diagnostics)
 			w.warned.once(w.t, i, completed.Diagnostics)

@@ -99,6 +99,8 @@ type Walk struct {
 	// Between is called, where it is set, after an apply has planned again and
 	// before it applies.
 	Between func()
+	// Progress is what actions have told while they ran.
+	Progress []string
 
 	labels bool
 	warned warned

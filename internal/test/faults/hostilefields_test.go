@@ -19,6 +19,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/acctest"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/test/fakeapi"
 )
 
@@ -57,6 +58,43 @@ func TestHostileText_ofObjects(t *testing.T) {
 				note(&i, through(api.Client()).Plan(t, &i, s.second).Diagnostics)
 				note(&i, through(api.Client()).Apply(t, &i, s.second))
 				note(&i, through(api.Client()).Apply(t, &i, nil))
+				if spoofs(told) || strings.Contains(told, "##vso[") {
+					t.Errorf("printed: %q", told)
+				}
+			})
+		})
+	}
+}
+
+// TestHostileText_ofActions fills the same texts, the owners of pods, and what an earlier drain has recorded: neither
+// a diagnostic of an action nor what it tells while it runs prints one as it is.
+func TestHostileText_ofActions(t *testing.T) {
+	t.Parallel()
+	for _, s := range hostileSubjects() {
+		if !s.action || !due(s) && s.strategy != "rolling" {
+			continue
+		}
+		t.Run(s.name(), func(t *testing.T) {
+			t.Parallel()
+			bubble(t, moment{api: fakeapi.New(s.kinds...)}, func(t *testing.T, api *fakeapi.Server) {
+				s.world(api)
+				time.Sleep(calm)
+				spoofObjects(t, api)
+				spoofOwners[*corev1.Pod](api)
+				cordonPool(api)
+				for _, n := range fakeapi.Objects[*corev1.Node](api) {
+					fakeapi.Edit(api, "", n.Name, func(n *corev1.Node) {
+						recorded := fmt.Sprintf(`[{"group":%[1]q,"kind":%[1]q,"namespace":"shop","name":%[1]q,"pods":1},{"group":"apps","kind":"Deployment","namespace":"shop","name":"web","pods":1}]`, "x\n::error::y##vso[")
+						metav1.SetMetaDataAnnotation(&n.ObjectMeta, snapshot.AwaitedAnnotation, recorded)
+					})
+				}
+				time.Sleep(calm)
+				walk := through(api.Client()).Walk(t)
+				d := walk.Invoke("kubetaint_"+s.typeName, acctest.With(s.first, object{"timeout": "5m"}))
+				told := d.Errors() + d.Warnings() + strings.Join(walk.Progress, "\n")
+				if len(walk.Progress) == 0 {
+					t.Errorf("it has told nothing while it ran: %s", told)
+				}
 				if spoofs(told) || strings.Contains(told, "##vso[") {
 					t.Errorf("printed: %q", told)
 				}
