@@ -30,8 +30,8 @@ var (
 	issues     = regexp.MustCompile(`(?i)(\bgh-)(\d)`)
 )
 
-// MarkdownText returns a text as part of a line of Markdown that looks like the text as it can be printed. It mentions
-// nobody and links nothing.
+// MarkdownText returns a text as part of a line of Markdown that looks like the text as it can be printed. It has
+// no mentions, links and references.
 func MarkdownText(s string) string {
 	s = links.Replace(printable.Line(s))
 	s = references.ReplaceAllString(s, "$1$3"+apart+"$2$4")
