@@ -89,6 +89,15 @@ func TestOrder_aDrainMeetsTheTaintsOfAMachineSet(t *testing.T) {
 		if evicted["web-a"] != 1 || evicted["web-b"] != 1 {
 			t.Errorf("%s: evicted are %v", name, evicted)
 		}
+		if _, whole := plan.Impact(); len(whole.Evicted()) != 2 {
+			t.Errorf("%s: all steps evict %d pods, want 2", name, len(whole.Evicted()))
+		}
+		change.Drain = &NodeDrain{Nodes: []string{"a"}}
+		plan = Order(aSnapshot([]*snapshot.Node{a, b}, onA), change, eviction.ComparisonOff)
+		report := plan.DrainReport()
+		if pending := report.Gone(report.Pods[0]); pending != (wanted != nil) {
+			t.Errorf("%s: what replaces the pod of a finds no node: %t", name, pending)
+		}
 	}
 }
 

@@ -43,6 +43,10 @@ var equivalents = append(placementEquivalents, []equivalent{
 		reason: "an approximation of that amount is as near as a float64 is",
 	},
 	{
+		file: "internal/planner/nodes.go", function: "PlanNodes", was: "len(s.Kept) > 0", becomes: "len(s.Kept) >= 0",
+		reason: "nothing is told of a node that keeps nothing",
+	},
+	{
 		file: "internal/planner/order.go", function: "Tolerations.merge", was: "t.Claim.Release && len(t.Claim.Imported) > 0", becomes: "t.Claim.Release || len(t.Claim.Imported) > 0",
 		reason: "a shortcut: taints change nothing where no entry is given up",
 	},
