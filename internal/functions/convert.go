@@ -17,8 +17,8 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/types"
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/kubetaint/terraform-provider-kubetaint/internal/fw"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
+	tfschema "github.com/kubetaint/terraform-provider-kubetaint/internal/tf/schema"
 )
 
 // shape is what the objects may hold.
@@ -223,7 +223,7 @@ var tolerationType = types.ObjectType{AttrTypes: map[string]attr.Type{
 }}
 
 func taintObject(t corev1.Taint) types.Object {
-	return types.ObjectValueMust(fw.TaintType.AttrTypes, map[string]attr.Value{
+	return types.ObjectValueMust(tfschema.TaintType.AttrTypes, map[string]attr.Value{
 		"key": types.StringValue(t.Key), "value": orNull(t.Value), "effect": types.StringValue(string(t.Effect)),
 	})
 }

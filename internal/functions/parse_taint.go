@@ -9,8 +9,8 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/function"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
-	"github.com/kubetaint/terraform-provider-kubetaint/internal/fw"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
+	tfschema "github.com/kubetaint/terraform-provider-kubetaint/internal/tf/schema"
 )
 
 // Every function has the same shape.
@@ -40,7 +40,7 @@ func (*parseTaint) Definition(_ context.Context, _ function.DefinitionRequest, r
 		Parameters: []function.Parameter{
 			function.StringParameter{Name: "text", MarkdownDescription: "Taint such as `dedicated=gpu:NoExecute`."},
 		},
-		Return: function.ObjectReturn{AttributeTypes: fw.TaintType.AttrTypes},
+		Return: function.ObjectReturn{AttributeTypes: tfschema.TaintType.AttrTypes},
 	}
 }
 
@@ -51,7 +51,7 @@ func (*parseTaint) Run(ctx context.Context, req function.RunRequest, resp *funct
 		return
 	}
 	if text.IsUnknown() {
-		resp.Error = resp.Result.Set(ctx, types.ObjectUnknown(fw.TaintType.AttrTypes))
+		resp.Error = resp.Result.Set(ctx, types.ObjectUnknown(tfschema.TaintType.AttrTypes))
 		return
 	}
 	t, err := taint.Parse(text.ValueString())

@@ -10,8 +10,8 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/function"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
-	"github.com/kubetaint/terraform-provider-kubetaint/internal/fw"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
+	tfschema "github.com/kubetaint/terraform-provider-kubetaint/internal/tf/schema"
 )
 
 type untolerated struct{}
@@ -35,7 +35,7 @@ func (*untolerated) Definition(_ context.Context, _ function.DefinitionRequest, 
 			function.DynamicParameter{Name: "taints", AllowNullValue: true, MarkdownDescription: taintsDescription},
 			function.DynamicParameter{Name: "tolerations", AllowNullValue: true, MarkdownDescription: tolerationsDescription},
 		},
-		Return: function.ListReturn{ElementType: fw.TaintType},
+		Return: function.ListReturn{ElementType: tfschema.TaintType},
 	}
 }
 
@@ -46,7 +46,7 @@ func (*untolerated) Run(ctx context.Context, req function.RunRequest, resp *func
 		return
 	}
 	if !known(ctx, taintList, tolerationList) {
-		resp.Error = resp.Result.Set(ctx, types.ListUnknown(fw.TaintType))
+		resp.Error = resp.Result.Set(ctx, types.ListUnknown(tfschema.TaintType))
 		return
 	}
 	taints, err := argument{0, "taints"}.taints(taintList)
@@ -63,5 +63,5 @@ func (*untolerated) Run(ctx context.Context, req function.RunRequest, resp *func
 	for _, t := range taint.Untolerated(taints, tolerations, comparison) {
 		objects = append(objects, taintObject(t))
 	}
-	resp.Error = resp.Result.Set(ctx, types.ListValueMust(fw.TaintType, objects))
+	resp.Error = resp.Result.Set(ctx, types.ListValueMust(tfschema.TaintType, objects))
 }

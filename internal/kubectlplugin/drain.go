@@ -10,11 +10,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/kubetaint/terraform-provider-kubetaint/internal/fw"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/machineset"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/planner"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/preview"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/tf/message"
 )
 
 const drainLong = `Preview which pods a drain of nodes evicts, and which PodDisruptionBudgets hold it up.
@@ -92,7 +92,7 @@ func refused(answer preview.Change) error {
 	}
 	const most = 20
 	var b strings.Builder
-	b.WriteString("unable to drain " + answer.Where() + ": " + fw.CountVerb(len(answer.Refusals), "pod stops the drain", "pods stop the drain"))
+	b.WriteString("unable to drain " + answer.Where() + ": " + message.CountVerb(len(answer.Refusals), "pod stops the drain", "pods stop the drain"))
 	for _, r := range answer.Refusals[:min(len(answer.Refusals), most)] {
 		fmt.Fprintf(&b, "\n  pod %s on node %s %s: %s", r.Pod.Key(), r.Pod.Node, r.Why, drainFlags.Replace(r.WayOut))
 	}

@@ -15,9 +15,9 @@ import (
 	"k8s.io/apimachinery/pkg/util/runtime"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
-	"github.com/kubetaint/terraform-provider-kubetaint/internal/fw"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/kube"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/printable"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/tf/message"
 )
 
 // exit writes an error as kubectl does, and returns the exit code.
@@ -104,10 +104,10 @@ func excess(x eviction.Excess) string {
 	if x.Certain {
 		verb = "would"
 	}
-	pods := fw.Count(x.Count, "pod")
+	pods := message.Count(x.Count, "pod")
 	switch x.Limit {
 	case eviction.MaxPending:
-		return fmt.Sprintf("%s %s stay Pending, and --max-pending allows %d%s", pods, verb, x.Allowed, fw.Uncreated(x))
+		return fmt.Sprintf("%s %s stay Pending, and --max-pending allows %d%s", pods, verb, x.Allowed, message.Uncreated(x))
 	case eviction.MaxLost:
 		return fmt.Sprintf("%s %s be lost, and --max-lost allows %d", pods, verb, x.Allowed)
 	case eviction.Only:
@@ -115,7 +115,7 @@ func excess(x eviction.Excess) string {
 		for i, w := range x.Workloads {
 			names[i] = w.String()
 		}
-		return fmt.Sprintf("%s %s be evicted that --only does not list, of %s", pods, verb, fw.Some(names))
+		return fmt.Sprintf("%s %s be evicted that --only does not list, of %s", pods, verb, message.Some(names))
 	}
 	elsewhere := ""
 	if x.Preempted > 0 {

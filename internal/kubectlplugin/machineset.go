@@ -15,10 +15,11 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/kubetaint/terraform-provider-kubetaint/internal/fw"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/machineset"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/preview"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/tf/message"
+	tfschema "github.com/kubetaint/terraform-provider-kubetaint/internal/tf/schema"
 )
 
 const machineSetLong = `Preview what a change of the taints of OpenShift MachineSets evicts, and what it costs in machines.
@@ -60,7 +61,7 @@ func (p *plugin) machineSetCommand() *cobra.Command {
 		if err == nil {
 			c, err = parse(specs)
 		}
-		sets := &preview.MachineSets{Target: machineset.Target{Namespace: cmp.Or(*p.config.Namespace, fw.MachineAPINamespace)}}
+		sets := &preview.MachineSets{Target: machineset.Target{Namespace: cmp.Or(*p.config.Namespace, message.MachineAPINamespace)}}
 		if err == nil {
 			sets.Target.Selector, err = at.choose("MachineSet", names)
 		}
@@ -78,23 +79,23 @@ func (p *plugin) machineSetCommand() *cobra.Command {
 
 func (r *rolloutFlags) flags(cmd *cobra.Command) {
 	f := cmd.Flags()
-	f.StringVar(&r.strategy, "strategy", "", "How existing machines get the taints. One of: ("+strings.Join(fw.Strategies, ", ")+"). Required.")
+	f.StringVar(&r.strategy, "strategy", "", "How existing machines get the taints. One of: ("+strings.Join(tfschema.Strategies, ", ")+"). Required.")
 	f.IntVar(&r.maxUnavailable, "max-unavailable", 1, "How many machines may be missing at a time with the strategy rolling.")
 	f.IntVar(&r.maxSurge, "max-surge", 1, "How many machines are added with the strategy surge.")
-	f.StringVar(&r.waitFor, "wait-for", fw.WaitMarkedDeleted, "When scale_to_zero scales up again: old machines "+fw.WaitMarkedDeleted+" or "+fw.WaitRemoved+".")
+	f.StringVar(&r.waitFor, "wait-for", tfschema.WaitMarkedDeleted, "When scale_to_zero scales up again: old machines "+tfschema.WaitMarkedDeleted+" or "+tfschema.WaitRemoved+".")
 	f.IntVar(&r.atOnce, "max-concurrent-rollouts", 1, "How many MachineSets roll out at the same time.")
-	_ = cmd.RegisterFlagCompletionFunc("strategy", cobra.FixedCompletions(fw.Strategies, cobra.ShellCompDirectiveNoFileComp))
+	_ = cmd.RegisterFlagCompletionFunc("strategy", cobra.FixedCompletions(tfschema.Strategies, cobra.ShellCompDirectiveNoFileComp))
 }
 
 // check returns what is wrong with the values, and flags that the strategy does not look at.
 func (r *rolloutFlags) check(cmd *cobra.Command) error {
 	switch {
 	case r.strategy == "":
-		return errors.New("--strategy must be specified, one of: " + strings.Join(fw.Strategies, ", "))
-	case !slices.Contains(fw.Strategies, r.strategy):
-		return fmt.Errorf("invalid --strategy %q, allowed values are: %s", r.strategy, strings.Join(fw.Strategies, ", "))
-	case r.waitFor != fw.WaitMarkedDeleted && r.waitFor != fw.WaitRemoved:
-		return fmt.Errorf("invalid --wait-for %q, allowed values are: %s, %s", r.waitFor, fw.WaitMarkedDeleted, fw.WaitRemoved)
+		return errors.New("--strategy must be specified, one of: " + strings.Join(tfschema.Strategies, ", "))
+	case !slices.Contains(tfschema.Strategies, r.strategy):
+		return fmt.Errorf("invalid --strategy %q, allowed values are: %s", r.strategy, strings.Join(tfschema.Strategies, ", "))
+	case r.waitFor != tfschema.WaitMarkedDeleted && r.waitFor != tfschema.WaitRemoved:
+		return fmt.Errorf("invalid --wait-for %q, allowed values are: %s, %s", r.waitFor, tfschema.WaitMarkedDeleted, tfschema.WaitRemoved)
 	case r.maxUnavailable < 1 || r.maxSurge < 1 || r.atOnce < 1:
 		return errors.New("--max-unavailable, --max-surge and --max-concurrent-rollouts must be at least 1")
 	}
@@ -107,7 +108,7 @@ func (r *rolloutFlags) check(cmd *cobra.Command) error {
 }
 
 func (r *rolloutFlags) rollout() machineset.Rollout {
-	return machineset.Rollout{Strategy: machineset.Strategy(r.strategy), MaxUnavailable: r.maxUnavailable, MaxSurge: r.maxSurge, Removed: r.waitFor == fw.WaitRemoved}
+	return machineset.Rollout{Strategy: machineset.Strategy(r.strategy), MaxUnavailable: r.maxUnavailable, MaxSurge: r.maxSurge, Removed: r.waitFor == tfschema.WaitRemoved}
 }
 
 // amongMachineSets fills in which taints are removed from the templates of the MachineSets that are meant. Errors:

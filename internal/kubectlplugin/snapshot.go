@@ -15,9 +15,9 @@ import (
 	"github.com/spf13/pflag"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 
-	"github.com/kubetaint/terraform-provider-kubetaint/internal/fw"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/kube"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/recorded"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/tf/message"
 )
 
 // snapshotFlag names the flag for what the provider block calls snapshot.
@@ -74,7 +74,7 @@ func (p *plugin) snapshotCommand() *cobra.Command {
 			return err
 		}
 		p.warnMissing(summary.Missing)
-		fmt.Fprintf(p.Out, "%s written: %s and %s\n", file, fw.Count(summary.Nodes, "node"), fw.Count(summary.Pods, "pod"))
+		fmt.Fprintf(p.Out, "%s written: %s and %s\n", file, message.Count(summary.Nodes, "node"), message.Count(summary.Pods, "pod"))
 		return nil
 	}
 	return cmd

@@ -11,12 +11,12 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
-	"github.com/kubetaint/terraform-provider-kubetaint/internal/fw"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/kube"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/machineset"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/planner"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/tf/message"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/workload"
 )
 
@@ -127,11 +127,11 @@ func (w Change) strange(s *snapshot.Snapshot) Change {
 }
 
 // Subject words the change.
-func (w Change) Subject() fw.Subject {
+func (w Change) Subject() message.Subject {
 	if w.Drain != nil {
-		return fw.Subject{Verb: "Draining", What: fw.Where(w.Target, w.Matched), NodeGroups: w.NodeGroups}
+		return message.Subject{Verb: "Draining", What: message.Where(w.Target, w.Matched), NodeGroups: w.NodeGroups}
 	}
-	s := fw.Subject{Verb: "Applying", Taints: w.Taints, Preposition: "to", NodeGroups: w.NodeGroups}
+	s := message.Subject{Verb: "Applying", Taints: w.Taints, Preposition: "to", NodeGroups: w.NodeGroups}
 	removed := make([]corev1.Taint, len(w.Absent))
 	for i, id := range w.Absent {
 		removed[i] = corev1.Taint{Key: id.Key, Effect: id.Effect}
@@ -151,5 +151,5 @@ func (w Change) Where() string {
 	if w.MachineSets != nil {
 		return w.MachineSets.where()
 	}
-	return fw.Where(w.Target, w.Matched)
+	return message.Where(w.Target, w.Matched)
 }

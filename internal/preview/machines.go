@@ -9,9 +9,9 @@ import (
 	"strings"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
-	"github.com/kubetaint/terraform-provider-kubetaint/internal/fw"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/machineset"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/tf/message"
 )
 
 // MachineSets are MachineSets whose templates change in an imagined way.
@@ -27,7 +27,7 @@ type MachineSets struct {
 // where names the MachineSets.
 func (f *MachineSets) where() string {
 	if f.Target.Selector != nil {
-		return fmt.Sprintf("%s matching %q", fw.Count(len(f.sets), "MachineSet"), f.Target.Selector)
+		return fmt.Sprintf("%s matching %q", message.Count(len(f.sets), "MachineSet"), f.Target.Selector)
 	}
 	return f.Target.Place()
 }

@@ -7,8 +7,8 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/kubetaint/terraform-provider-kubetaint/internal/fw"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/machineset"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/tf/message"
 )
 
 // Bounds of the length, so that the text fits into a comment of a forge,
@@ -24,12 +24,12 @@ const (
 // Markdown writes the preview for a pull request: what is dangerous first, and what takes room folded.
 func (w Change) Markdown() string {
 	var b strings.Builder
-	table, alert := fw.MarkdownTable(w.Report, maxWorkloads)
+	table, alert := message.MarkdownTable(w.Report, maxWorkloads)
 	switch {
 	case len(w.Stuck) > 0:
-		alert = fw.AlertCaution
+		alert = message.AlertCaution
 	case len(w.Doubts) > 0:
-		alert = max(alert, fw.AlertWarning)
+		alert = max(alert, message.AlertWarning)
 	}
 	b.WriteString(alert.Markdown(w.Heading()))
 	section(&b, StuckHeading, w.FirstStuck())
@@ -53,9 +53,9 @@ func (w Change) Heading() string {
 // Words are those of the warning of a plan: a sentence that is enough alone, and the table of the
 // workloads with what else there is to tell, "" for nothing.
 func (w Change) Words() (heading, detail string) {
-	summary, detail := fw.Preview(w.Subject(), w.Report)
+	summary, detail := message.Preview(w.Subject(), w.Report)
 	if w.MachineSets != nil {
-		summary, detail = fw.RolloutCost(w.Subject(), w.MachineSets.sets, w.MachineSets.atOnce, summary, detail)
+		summary, detail = message.RolloutCost(w.Subject(), w.MachineSets.sets, w.MachineSets.atOnce, summary, detail)
 	}
 	return w.heading(summary), detail
 }
@@ -100,20 +100,20 @@ func (w Change) noNode() string {
 	if w.Target.Selector != nil {
 		return fmt.Sprintf("No node matches %q", w.Target.Selector)
 	}
-	return "There is no " + fw.Place(w.Target)
+	return "There is no " + message.Place(w.Target)
 }
 
 // already reports that the nodes are as the change would make them.
 func (w Change) already() string {
-	out := fw.Agree(w.Matched, "the node already ", "the nodes already ")
-	has, lacks := fw.Agree(w.Matched, "has ", "have ")+fw.Agree(len(w.Taints), "it", "them"), fw.Agree(w.Matched, "lacks ", "lack ")+fw.Agree(len(w.Absent), "it", "them")
+	out := message.Agree(w.Matched, "the node already ", "the nodes already ")
+	has, lacks := message.Agree(w.Matched, "has ", "have ")+message.Agree(len(w.Taints), "it", "them"), message.Agree(w.Matched, "lacks ", "lack ")+message.Agree(len(w.Absent), "it", "them")
 	switch {
 	case len(w.Absent) == 0:
 		return out + has
 	case len(w.Taints) == 0:
 		return out + lacks
 	}
-	return fw.Agree(w.Matched, "the node is", "the nodes are") + " already like that"
+	return message.Agree(w.Matched, "the node is", "the nodes are") + " already like that"
 }
 
 // doubts lists what may go wrong with a rollout or a drain.
@@ -139,26 +139,26 @@ func (w Change) machines(b *strings.Builder) {
 	if w.MachineSets == nil {
 		return
 	}
-	if cost := fw.MachineCost(w.MachineSets.sets, w.MachineSets.atOnce); cost != "" {
+	if cost := message.MachineCost(w.MachineSets.sets, w.MachineSets.atOnce); cost != "" {
 		b.WriteString("\n**Machines**\n\n")
 		for line := range strings.Lines(cost) {
 			item, isItem := strings.CutPrefix(strings.TrimSuffix(line, "\n"), "  ")
 			if isItem {
 				b.WriteString("- ")
 			}
-			b.WriteString(fw.MarkdownText(item) + "\n")
+			b.WriteString(message.MarkdownText(item) + "\n")
 		}
 	}
 }
 
 // notes reports what the table does not.
 func (w Change) notes(b *strings.Builder) {
-	notes := fw.Asides(w.Subject(), w.Report)
+	notes := message.Asides(w.Subject(), w.Report)
 	if len(w.cordoned) > 0 {
 		notes = append(notes, w.Cordoned())
 	}
 	if same := w.Matched - len(w.Report.Nodes); w.MachineSets == nil && same > 0 && len(w.Report.Nodes) > 0 {
-		notes = append([]string{fw.CountVerb(same, "node needs", "nodes need") + " no change."}, notes...)
+		notes = append([]string{message.CountVerb(same, "node needs", "nodes need") + " no change."}, notes...)
 	}
 	section(b, "Notes", notes)
 }
@@ -168,7 +168,7 @@ func (w Change) Cordoned() string {
 	if len(w.cordoned) == 0 {
 		return ""
 	}
-	return "Cordoned already, by an earlier drain or by another user: " + fw.Some(w.cordoned) + "."
+	return "Cordoned already, by an earlier drain or by another user: " + message.Some(w.cordoned) + "."
 }
 
 // section writes a list under a heading, unless it is empty.
@@ -178,6 +178,6 @@ func section(b *strings.Builder, heading string, items []string) {
 	}
 	fmt.Fprintf(b, "\n**%s**\n\n", heading)
 	for _, item := range items {
-		fmt.Fprintf(b, "- %s\n", fw.MarkdownText(item))
+		fmt.Fprintf(b, "- %s\n", message.MarkdownText(item))
 	}
 }

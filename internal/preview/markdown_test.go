@@ -11,12 +11,12 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
-	"github.com/kubetaint/terraform-provider-kubetaint/internal/fw"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/golden"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/machineset"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/planner"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/tf/message"
 )
 
 func TestMarkdown(t *testing.T) {
@@ -125,7 +125,7 @@ func TestMarkdown_hasTheRowsOfThePlan(t *testing.T) {
 	t.Parallel()
 	for name, s := range map[string]*snapshot.Snapshot{"every kind": shop(), "a crowd": crowd()} {
 		w := Change{Target: planner.Target{Selector: labels.SelectorFromSet(labels.Set{"pool": "gpu"})}, Taints: []corev1.Taint{gpu}}.evaluate(s, eviction.ComparisonOff)
-		_, detail := fw.Preview(w.Subject(), w.Report)
+		_, detail := message.Preview(w.Subject(), w.Report)
 		var rows []string
 		for line := range strings.Lines(detail) {
 			if fields := strings.Fields(line); strings.HasPrefix(line, "  ") && fields[0] != "…" {

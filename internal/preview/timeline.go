@@ -11,7 +11,7 @@ import (
 	"strings"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
-	"github.com/kubetaint/terraform-provider-kubetaint/internal/fw"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/tf/message"
 )
 
 // moment is when pods are evicted.
@@ -76,15 +76,15 @@ func (w Change) timeline(b *strings.Builder) {
 			return cmp.Or(cmp.Compare(at[m][y], at[m][x]), cmp.Compare(x, y))
 		})
 		for _, name := range names[:min(len(names), maxEvents)] {
-			fmt.Fprintf(b, " : %d %s", at[m][name], fw.DiagramText(name))
+			fmt.Fprintf(b, " : %d %s", at[m][name], message.DiagramText(name))
 		}
 		if more := len(names) - maxEvents; more > 0 {
-			fmt.Fprintf(b, " : … %s", fw.Count(more, "more workload"))
+			fmt.Fprintf(b, " : … %s", message.Count(more, "more workload"))
 		}
 		b.WriteString("\n")
 	}
 	if more := len(moments) - maxMoments; more > 0 {
-		fmt.Fprintf(b, "    later : … %s\n", fw.Count(more, "more moment"))
+		fmt.Fprintf(b, "    later : … %s\n", message.Count(more, "more moment"))
 	}
 	b.WriteString("```\n")
 }
@@ -102,17 +102,17 @@ func (w Change) pods(b *strings.Builder) {
 	// The sort is stable, so that the report's order remains within a moment.
 	slices.SortStableFunc(pods, func(x, y eviction.PodVerdict) int { return momentOf(x).compare(momentOf(y)) })
 	node := shortNames(pods)
-	fmt.Fprintf(b, "\n<details>\n<summary>%s, with reasons</summary>\n", fw.Count(len(pods), "pod"))
+	fmt.Fprintf(b, "\n<details>\n<summary>%s, with reasons</summary>\n", message.Count(len(pods), "pod"))
 	var last *moment
 	for _, v := range pods[:min(len(pods), maxPods)] {
 		if m := momentOf(v); last == nil || *last != m {
-			fmt.Fprintf(b, "\n**%s**: %s\n\n", m, fw.Count(counts[m], "pod"))
+			fmt.Fprintf(b, "\n**%s**: %s\n\n", m, message.Count(counts[m], "pod"))
 			last = &m
 		}
-		fmt.Fprintf(b, "- %s on %s: %s\n", fw.MarkdownCode(v.Pod.Key()), fw.MarkdownCode(node[v.Pod.Node]), fw.MarkdownText(w.sentence(v)))
+		fmt.Fprintf(b, "- %s on %s: %s\n", message.MarkdownCode(v.Pod.Key()), message.MarkdownCode(node[v.Pod.Node]), message.MarkdownText(w.sentence(v)))
 	}
 	if more := len(pods) - maxPods; more > 0 {
-		fmt.Fprintf(b, "\n… and %s\n", fw.Count(more, "more pod"))
+		fmt.Fprintf(b, "\n… and %s\n", message.Count(more, "more pod"))
 	}
 	b.WriteString("\n</details>\n")
 }

@@ -11,7 +11,9 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/types/basetypes"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
-	"github.com/kubetaint/terraform-provider-kubetaint/internal/fw"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/tf/message"
+	tfschema "github.com/kubetaint/terraform-provider-kubetaint/internal/tf/schema"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/tf/session"
 )
 
 // model is the provider block. Nested blocks are objects, because any part of
@@ -37,11 +39,11 @@ type model struct {
 
 	Snapshot types.String `tfsdk:"snapshot"`
 
-	Owner                 types.String   `tfsdk:"owner"`
-	Evictions             types.Object   `tfsdk:"evictions"`
-	ComparisonOperators   types.Bool     `tfsdk:"comparison_operators"`
-	MaxConcurrentRollouts fw.WholeNumber `tfsdk:"max_concurrent_rollouts"`
-	Unreachable           types.String   `tfsdk:"unreachable"`
+	Owner                 types.String         `tfsdk:"owner"`
+	Evictions             types.Object         `tfsdk:"evictions"`
+	ComparisonOperators   types.Bool           `tfsdk:"comparison_operators"`
+	MaxConcurrentRollouts tfschema.WholeNumber `tfsdk:"max_concurrent_rollouts"`
+	Unreachable           types.String         `tfsdk:"unreachable"`
 }
 
 // execModel is the command that prints credentials.
@@ -54,13 +56,13 @@ type execModel struct {
 
 // data returns what resources share apart from the connection. Values that are
 // not known yet count as left out: the provider is configured again at apply.
-func (m model) data(ctx context.Context, diags *diag.Diagnostics) *fw.Data {
-	data := &fw.Data{
+func (m model) data(ctx context.Context, diags *diag.Diagnostics) *session.Data {
+	data := &session.Data{
 		Owner:           defaultOwner,
 		Evictions:       m.budget(ctx, diags),
 		Comparison:      eviction.ComparisonUnknown,
 		FailUnreachable: m.Unreachable.ValueString() == unreachableFail,
-		Claims:          &fw.Claims{},
+		Claims:          &session.Claims{},
 
 		MaxConcurrentRollouts: defaultRollouts,
 	}
@@ -80,16 +82,16 @@ func (m model) data(ctx context.Context, diags *diag.Diagnostics) *fw.Data {
 	return data
 }
 
-func (m model) budget(ctx context.Context, diags *diag.Diagnostics) fw.Budget {
+func (m model) budget(ctx context.Context, diags *diag.Diagnostics) message.Budget {
 	if m.Evictions.IsNull() || m.Evictions.IsUnknown() {
-		return fw.Budget{}
+		return message.Budget{}
 	}
-	var block *fw.EvictionsModel
+	var block *tfschema.EvictionsModel
 	diags.Append(m.Evictions.As(ctx, &block, basetypes.ObjectAsOptions{})...)
 	if diags.HasError() || !block.Known() {
-		return fw.Budget{}
+		return message.Budget{}
 	}
-	budget, found := block.Budget(ctx, fw.Budget{})
+	budget, found := block.Budget(ctx, message.Budget{})
 	diags.Append(found...)
 	return budget
 }

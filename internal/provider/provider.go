@@ -16,21 +16,21 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/provider"
 	"github.com/hashicorp/terraform-plugin-framework/resource"
 
-	"github.com/kubetaint/terraform-provider-kubetaint/internal/cyclemachineset"
-	"github.com/kubetaint/terraform-provider-kubetaint/internal/dedicatednodes"
-	"github.com/kubetaint/terraform-provider-kubetaint/internal/drainnodes"
-	"github.com/kubetaint/terraform-provider-kubetaint/internal/evictionpreview"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/actions/cyclemachineset"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/actions/drainnodes"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/datasources/evictionpreview"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/datasources/machinesetsdata"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/datasources/nodesdata"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/datasources/workloadsdata"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/functions"
-	"github.com/kubetaint/terraform-provider-kubetaint/internal/fw"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/kube"
-	"github.com/kubetaint/terraform-provider-kubetaint/internal/machinesetsdata"
-	"github.com/kubetaint/terraform-provider-kubetaint/internal/machinesettaints"
-	"github.com/kubetaint/terraform-provider-kubetaint/internal/namespacetolerations"
-	"github.com/kubetaint/terraform-provider-kubetaint/internal/nodesdata"
-	"github.com/kubetaint/terraform-provider-kubetaint/internal/nodetaints"
-	"github.com/kubetaint/terraform-provider-kubetaint/internal/tolerationpolicy"
-	"github.com/kubetaint/terraform-provider-kubetaint/internal/workloadsdata"
-	"github.com/kubetaint/terraform-provider-kubetaint/internal/workloadtolerations"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/resources/dedicatednodes"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/resources/machinesettaints"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/resources/namespacetolerations"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/resources/nodetaints"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/resources/tolerationpolicy"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/resources/workloadtolerations"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/tf/session"
 )
 
 var (
@@ -122,7 +122,7 @@ func (p *kubetaint) Configure(ctx context.Context, req provider.ConfigureRequest
 }
 
 // share hands the data to everything that is registered.
-func (p *kubetaint) share(data *fw.Data, resp *provider.ConfigureResponse) {
+func (p *kubetaint) share(data *session.Data, resp *provider.ConfigureResponse) {
 	resp.ResourceData = data
 	resp.DataSourceData = data
 	resp.ActionData = data

@@ -22,8 +22,8 @@ import (
 	"github.com/hashicorp/terraform-plugin-go/tftypes"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
-	"github.com/kubetaint/terraform-provider-kubetaint/internal/fw"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/test/messages"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/tf/session"
 )
 
 // values are attributes of a provider block: strings, bools, numbers, or ready
@@ -58,13 +58,13 @@ func block(t *testing.T, of values) (schema.Schema, tftypes.Value) {
 }
 
 // configure configures a provider with this block and environment.
-func configure(t *testing.T, of values, environment map[string]string) (*fw.Data, diag.Diagnostics) {
+func configure(t *testing.T, of values, environment map[string]string) (*session.Data, diag.Diagnostics) {
 	t.Helper()
 	s, raw := block(t, of)
 	p := &kubetaint{version: "1.2.3", lookup: func(name string) (string, bool) { value, is := environment[name]; return value, is }}
 	var resp provider.ConfigureResponse
 	p.Configure(context.Background(), provider.ConfigureRequest{Config: tfsdk.Config{Raw: raw, Schema: s}}, &resp)
-	data, _ := resp.ResourceData.(*fw.Data)
+	data, _ := resp.ResourceData.(*session.Data)
 	return data, resp.Diagnostics
 }
 
@@ -94,27 +94,27 @@ func TestConfigure(t *testing.T) {
 	cases := []struct {
 		name  string
 		block values
-		want  *fw.Data
+		want  *session.Data
 		// connected is whether there is a cluster.
 		connected bool
 	}{
-		{"defaults fill an empty block", host, &fw.Data{Owner: "terraform", MaxConcurrentRollouts: 1}, true},
+		{"defaults fill an empty block", host, &session.Data{Owner: "terraform", MaxConcurrentRollouts: 1}, true},
 		{"every value of the block is taken", with(values{"owner": "team-a", "comparison_operators": true, "unreachable": "fail", "max_concurrent_rollouts": 3}),
-			&fw.Data{Owner: "team-a", Label: "owner team-a", Comparison: eviction.ComparisonOn, FailUnreachable: true, MaxConcurrentRollouts: 3}, true},
+			&session.Data{Owner: "team-a", Label: "owner team-a", Comparison: eviction.ComparisonOn, FailUnreachable: true, MaxConcurrentRollouts: 3}, true},
 		{"comparison operators that are off are not unknown", with(values{"comparison_operators": false}),
-			&fw.Data{Owner: "terraform", Comparison: eviction.ComparisonOff, MaxConcurrentRollouts: 1}, true},
+			&session.Data{Owner: "terraform", Comparison: eviction.ComparisonOff, MaxConcurrentRollouts: 1}, true},
 		{"unknown options count as left out", with(values{
 			"unreachable":          unknownString,
 			"comparison_operators": tftypes.NewValue(tftypes.Bool, tftypes.UnknownValue), "max_concurrent_rollouts": tftypes.NewValue(tftypes.Number, tftypes.UnknownValue),
-		}), &fw.Data{Owner: "terraform", MaxConcurrentRollouts: 1}, true},
-		{"an unknown host leaves the cluster out", values{"host": unknownString}, &fw.Data{Owner: "terraform", MaxConcurrentRollouts: 1}, false},
-		{"an unknown token leaves the cluster out", with(values{"token": unknownString}), &fw.Data{Owner: "terraform", MaxConcurrentRollouts: 1}, false},
-		{"an unknown kubeconfig leaves the cluster out", values{"config_path": unknownString}, &fw.Data{Owner: "terraform", MaxConcurrentRollouts: 1}, false},
-		{"an unknown path in a list leaves the cluster out", values{"config_paths": tftypes.NewValue(stringList, []tftypes.Value{unknownString})}, &fw.Data{Owner: "terraform", MaxConcurrentRollouts: 1}, false},
-		{"an unknown exec leaves the cluster out", with(values{"exec": tftypes.NewValue(execType, tftypes.UnknownValue)}), &fw.Data{Owner: "terraform", MaxConcurrentRollouts: 1}, false},
-		{"an unknown argument of exec leaves the cluster out", with(values{"exec": execBlock(tftypes.NewValue(stringList, []tftypes.Value{unknownString}), tftypes.NewValue(stringMap, nil))}), &fw.Data{Owner: "terraform", MaxConcurrentRollouts: 1}, false},
-		{"an unknown variable of exec leaves the cluster out", with(values{"exec": execBlock(tftypes.NewValue(stringList, nil), tftypes.NewValue(stringMap, map[string]tftypes.Value{"A": unknownString}))}), &fw.Data{Owner: "terraform", MaxConcurrentRollouts: 1}, false},
-		{"a known exec connects", with(values{"exec": execBlock(tftypes.NewValue(stringList, nil), tftypes.NewValue(stringMap, nil))}), &fw.Data{Owner: "terraform", MaxConcurrentRollouts: 1}, true},
+		}), &session.Data{Owner: "terraform", MaxConcurrentRollouts: 1}, true},
+		{"an unknown host leaves the cluster out", values{"host": unknownString}, &session.Data{Owner: "terraform", MaxConcurrentRollouts: 1}, false},
+		{"an unknown token leaves the cluster out", with(values{"token": unknownString}), &session.Data{Owner: "terraform", MaxConcurrentRollouts: 1}, false},
+		{"an unknown kubeconfig leaves the cluster out", values{"config_path": unknownString}, &session.Data{Owner: "terraform", MaxConcurrentRollouts: 1}, false},
+		{"an unknown path in a list leaves the cluster out", values{"config_paths": tftypes.NewValue(stringList, []tftypes.Value{unknownString})}, &session.Data{Owner: "terraform", MaxConcurrentRollouts: 1}, false},
+		{"an unknown exec leaves the cluster out", with(values{"exec": tftypes.NewValue(execType, tftypes.UnknownValue)}), &session.Data{Owner: "terraform", MaxConcurrentRollouts: 1}, false},
+		{"an unknown argument of exec leaves the cluster out", with(values{"exec": execBlock(tftypes.NewValue(stringList, []tftypes.Value{unknownString}), tftypes.NewValue(stringMap, nil))}), &session.Data{Owner: "terraform", MaxConcurrentRollouts: 1}, false},
+		{"an unknown variable of exec leaves the cluster out", with(values{"exec": execBlock(tftypes.NewValue(stringList, nil), tftypes.NewValue(stringMap, map[string]tftypes.Value{"A": unknownString}))}), &session.Data{Owner: "terraform", MaxConcurrentRollouts: 1}, false},
+		{"a known exec connects", with(values{"exec": execBlock(tftypes.NewValue(stringList, nil), tftypes.NewValue(stringMap, nil))}), &session.Data{Owner: "terraform", MaxConcurrentRollouts: 1}, true},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {

@@ -18,7 +18,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
-	"github.com/kubetaint/terraform-provider-kubetaint/internal/fw"
+	tfschema "github.com/kubetaint/terraform-provider-kubetaint/internal/tf/schema"
 )
 
 const (
@@ -52,7 +52,7 @@ func (p *kubetaint) Schema(_ context.Context, _ provider.SchemaRequest, resp *pr
 		MarkdownDescription: "Whether the feature gate `TaintTolerationComparisonOperators` is on. Unset: affected pods have the verdict `unknown`.",
 	}
 	attributes["max_concurrent_rollouts"] = schema.Int64Attribute{
-		CustomType:          fw.WholeNumberType{},
+		CustomType:          tfschema.WholeNumberType{},
 		Optional:            true,
 		MarkdownDescription: "How many rollouts of machines this provider runs at the same time. Default: `1`.",
 		Validators:          []validator.Int64{int64validator.AtLeast(1)},
@@ -135,15 +135,15 @@ func evictionsAttribute() schema.Attribute {
 	return schema.SingleNestedAttribute{
 		Optional:            true,
 		MarkdownDescription: "Default limits on evicted pods, for each resource and action separately.",
-		Validators:          fw.LimitsValidators,
+		Validators:          tfschema.LimitsValidators,
 		Attributes: map[string]schema.Attribute{
-			"max_pods":             schema.Int64Attribute{CustomType: fw.WholeNumberType{}, Optional: true, MarkdownDescription: fw.MaxPodsDescription, Validators: fw.MaxPodsValidators},
-			"max_pending":          schema.Int64Attribute{CustomType: fw.WholeNumberType{}, Optional: true, MarkdownDescription: fw.MaxPendingDescription, Validators: fw.MaxPodsValidators},
-			"max_lost":             schema.Int64Attribute{CustomType: fw.WholeNumberType{}, Optional: true, MarkdownDescription: fw.MaxLostDescription, Validators: fw.MaxPodsValidators},
-			"protected_namespaces": schema.SetAttribute{Optional: true, ElementType: types.StringType, MarkdownDescription: fw.ProtectedNamespacesDescription, Validators: fw.ProtectedNamespacesValidators},
-			"protected_selector":   schema.StringAttribute{Optional: true, MarkdownDescription: fw.ProtectedSelectorDescription, Validators: fw.ProtectedSelectorValidators},
-			"only":                 schema.SetAttribute{Optional: true, ElementType: types.StringType, MarkdownDescription: fw.OnlyDescription, Validators: fw.OnlyValidators},
-			"stranded":             schema.StringAttribute{Optional: true, MarkdownDescription: fw.StrandedDescription, Validators: fw.StrandedValidators},
+			"max_pods":             schema.Int64Attribute{CustomType: tfschema.WholeNumberType{}, Optional: true, MarkdownDescription: tfschema.MaxPodsDescription, Validators: tfschema.MaxPodsValidators},
+			"max_pending":          schema.Int64Attribute{CustomType: tfschema.WholeNumberType{}, Optional: true, MarkdownDescription: tfschema.MaxPendingDescription, Validators: tfschema.MaxPodsValidators},
+			"max_lost":             schema.Int64Attribute{CustomType: tfschema.WholeNumberType{}, Optional: true, MarkdownDescription: tfschema.MaxLostDescription, Validators: tfschema.MaxPodsValidators},
+			"protected_namespaces": schema.SetAttribute{Optional: true, ElementType: types.StringType, MarkdownDescription: tfschema.ProtectedNamespacesDescription, Validators: tfschema.ProtectedNamespacesValidators},
+			"protected_selector":   schema.StringAttribute{Optional: true, MarkdownDescription: tfschema.ProtectedSelectorDescription, Validators: tfschema.ProtectedSelectorValidators},
+			"only":                 schema.SetAttribute{Optional: true, ElementType: types.StringType, MarkdownDescription: tfschema.OnlyDescription, Validators: tfschema.OnlyValidators},
+			"stranded":             schema.StringAttribute{Optional: true, MarkdownDescription: tfschema.StrandedDescription, Validators: tfschema.StrandedValidators},
 		},
 	}
 }

@@ -14,14 +14,14 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
-	"github.com/kubetaint/terraform-provider-kubetaint/internal/fw"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/kube"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/recorded"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/tf/session"
 )
 
 // fromSnapshot has everything read from a recorded cluster. The environment is not asked for a connection. A
 // path that is not known yet is a connection that is not known yet.
-func (p *kubetaint) fromSnapshot(given types.String, data *fw.Data, diags *diag.Diagnostics) {
+func (p *kubetaint) fromSnapshot(given types.String, data *session.Data, diags *diag.Diagnostics) {
 	name := given.ValueString()
 	data.Recorded = name
 	if given.IsUnknown() || diags.HasError() {

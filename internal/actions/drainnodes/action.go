@@ -1,0 +1,94 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package drainnodes
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"github.com/hashicorp/terraform-plugin-framework/action"
+	"github.com/hashicorp/terraform-plugin-framework/diag"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/rollout"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/tf/managed"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/tf/message"
+	tfschema "github.com/kubetaint/terraform-provider-kubetaint/internal/tf/schema"
+)
+
+var (
+	_ action.Action                     = (*drainNodes)(nil)
+	_ action.ActionWithConfigure        = (*drainNodes)(nil)
+	_ action.ActionWithModifyPlan       = (*drainNodes)(nil)
+	_ action.ActionWithConfigValidators = (*drainNodes)(nil)
+)
+
+// defaultTimeout leaves pods the time that their grace periods and their PDBs ask
+// for.
+const defaultTimeout = 60 * time.Minute
+
+type drainNodes struct {
+	managed.Action
+}
+
+// NewAction returns the action.
+func NewAction() action.Action {
+	return &drainNodes{}
+}
+
+// Metadata names the action.
+func (*drainNodes) Metadata(_ context.Context, req action.MetadataRequest, resp *action.MetadataResponse) {
+	resp.TypeName = req.ProviderTypeName + "_drain_nodes"
+}
+
+// Invoke drains the nodes.
+func (a *drainNodes) Invoke(ctx context.Context, req action.InvokeRequest, resp *action.InvokeResponse) {
+	var config model
+	resp.Diagnostics.Append(req.Config.Get(ctx, &config)...)
+	if resp.Diagnostics.HasError() {
+		return
+	}
+	if _, ok := a.Data.ConnectedToWrite(ctx, "", &resp.Diagnostics); !ok {
+		return
+	}
+	w, known := config.wanted(ctx, a.Data, &resp.Diagnostics)
+	if !known {
+		return
+	}
+	say := func(message string) { resp.SendProgress(action.InvokeProgressEvent{Message: message}) }
+	ctx, cancel := context.WithTimeout(ctx, tfschema.TimeoutOf(config.Timeout, defaultTimeout))
+	defer cancel()
+	a.drain(ctx, w, say, &resp.Diagnostics)
+}
+
+func (a *drainNodes) drain(ctx context.Context, w wanted, say func(string), diags *diag.Diagnostics) {
+	release, err := a.Data.Cluster.Follow(ctx, true)
+	if err != nil {
+		diags.Append(message.UnableTo("drain "+w.place(), err))
+		return
+	}
+	defer release()
+	nodes, err := a.Data.Cluster.Nodes(ctx)
+	if err != nil {
+		diags.Append(message.UnableTo("drain "+w.place(), err))
+		return
+	}
+	d := w.drain(nodes)
+	if len(d.Nodes) == 0 {
+		warnTarget(w, diags)
+		return
+	}
+	d.Progress, d.Waiting = say, func(node string, pods []string) {
+		say("waiting for " + message.Count(len(pods), "pod") + " of node " + node + ": " + strings.Join(shown(pods, 5), "; "))
+	}
+	var damaged []damagedRecord
+	d.Damaged = func(node string, err error) { damaged = append(damaged, damagedRecord{node, err}) }
+	_, err = rollout.Run(ctx, a.Data.Cluster, rollout.Change{Drain: &d, Limits: w.budget.Limits}, a.Data.Comparison)
+	warnDamaged(damaged, diags)
+	if err != nil {
+		diags.Append(explain(w, d, err))
+		return
+	}
+	say(message.Count(len(d.Nodes), "node") + " drained and cordoned: kubectl uncordon allows pods again")
+}

@@ -1,0 +1,101 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package drainnodes
+
+import (
+	"context"
+	"slices"
+
+	"github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/path"
+	"github.com/hashicorp/terraform-plugin-framework/types"
+	"k8s.io/apimachinery/pkg/labels"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/planner"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/rollout"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/tf/message"
+	tfschema "github.com/kubetaint/terraform-provider-kubetaint/internal/tf/schema"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/tf/session"
+)
+
+// model is the action as it is in the configuration.
+type model struct {
+	NodeName            types.String         `tfsdk:"node_name"`
+	NodeSelector        types.String         `tfsdk:"node_selector"`
+	IgnoreDaemonSets    types.Bool           `tfsdk:"ignore_daemon_sets"`
+	DeleteLocalData     types.Bool           `tfsdk:"delete_local_data"`
+	GracePeriodSeconds  tfschema.WholeNumber `tfsdk:"grace_period_seconds"`
+	WaitForReplacements types.Bool           `tfsdk:"wait_for_replacements"`
+	Evictions           types.Object         `tfsdk:"evictions"`
+	Timeout             types.String         `tfsdk:"timeout"`
+}
+
+// wanted is what the model wants.
+type wanted struct {
+	name string
+	// selector is set in place of a name.
+	selector    labels.Selector
+	budget      message.Budget
+	rules       planner.DrainRules
+	gracePeriod *int64
+	// awaits is set where the drain ends once the evicted pods run elsewhere.
+	awaits bool
+}
+
+// place names the nodes in messages.
+func (w wanted) place() string {
+	if w.selector != nil {
+		return `nodes matching "` + w.selector.String() + `"`
+	}
+	return `node "` + w.name + `"`
+}
+
+// drain is the drain of the nodes that are meant now, sorted by name.
+func (w wanted) drain(nodes []*snapshot.Node) rollout.Drain {
+	d := rollout.Drain{NodeDrain: planner.NodeDrain{Rules: w.rules}, GracePeriod: w.gracePeriod, AwaitReplacements: w.awaits}
+	d.Selects = func(n *snapshot.Node) bool {
+		return w.selector != nil && w.selector.Matches(labels.Set(n.Labels)) || w.selector == nil && n.Name == w.name
+	}
+	for _, n := range nodes {
+		if d.Selects(n) {
+			d.Nodes = append(d.Nodes, n.Name)
+		}
+	}
+	slices.Sort(d.Nodes)
+	return d
+}
+
+// subject words what a drain is about.
+func (w wanted) subject(verb string, d rollout.Drain) message.Subject {
+	s := message.Subject{Verb: verb, What: w.place()}
+	if w.selector != nil {
+		s.What = message.Count(len(d.Nodes), "node") + ` matching "` + w.selector.String() + `"`
+	}
+	return s
+}
+
+// wanted returns what the model wants; false while any of it is not known.
+func (m model) wanted(ctx context.Context, data *session.Data, diags *diag.Diagnostics) (wanted, bool) {
+	budget, known := tfschema.ActionBudgetOf(ctx, m.Evictions, data.Evictions, diags)
+	if !known || m.NodeName.IsUnknown() || m.NodeSelector.IsUnknown() || m.IgnoreDaemonSets.IsUnknown() ||
+		m.DeleteLocalData.IsUnknown() || m.WaitForReplacements.IsUnknown() || m.GracePeriodSeconds.IsUnknown() || diags.HasError() {
+		return wanted{}, false
+	}
+	w := wanted{
+		name: m.NodeName.ValueString(), budget: budget, gracePeriod: m.GracePeriodSeconds.ValueInt64Pointer(),
+		rules:  planner.DrainRules{IgnoreDaemonSets: m.IgnoreDaemonSets.IsNull() || m.IgnoreDaemonSets.ValueBool(), DeleteLocalData: m.DeleteLocalData.ValueBool()},
+		awaits: m.WaitForReplacements.IsNull() || m.WaitForReplacements.ValueBool(),
+	}
+	if m.NodeSelector.IsNull() {
+		return w, true
+	}
+	selector, err := labels.Parse(m.NodeSelector.ValueString())
+	if err != nil {
+		diags.Append(tfschema.NoSelector(path.Root("node_selector"), m.NodeSelector.ValueString(), err))
+		return w, false
+	}
+	w.selector = selector
+	return w, true
+}

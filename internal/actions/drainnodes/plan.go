@@ -1,0 +1,215 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package drainnodes
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/hashicorp/terraform-plugin-framework/action"
+	"github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/path"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/planner"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/rollout"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/tf/message"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/tf/session"
+)
+
+// ModifyPlan reports what would happen, and refuses what would be refused.
+func (a *drainNodes) ModifyPlan(ctx context.Context, req action.ModifyPlanRequest, resp *action.ModifyPlanResponse) {
+	defer func() { a.Data.DistinguishActions(&resp.Diagnostics) }()
+	var config model
+	resp.Diagnostics.Append(req.Config.Get(ctx, &config)...)
+	if a.Data == nil || resp.Diagnostics.HasError() {
+		return
+	}
+	if w, known := config.wanted(ctx, a.Data, &resp.Diagnostics); known {
+		a.preview(ctx, w, &resp.Diagnostics)
+	}
+}
+
+// preview reports which pods are evicted, as diagnostics.
+func (a *drainNodes) preview(ctx context.Context, w wanted, diags *diag.Diagnostics) {
+	_, err := a.Data.Identify(ctx, "", diags)
+	var s *snapshot.Snapshot
+	var nodes []*snapshot.Node
+	if err == nil {
+		s, err = a.Data.Cluster.Snapshot(ctx)
+	}
+	if err == nil {
+		nodes, err = a.Data.Cluster.Nodes(ctx)
+	}
+	if err != nil {
+		session.NoPreview("the drain of "+w.place(), "evicts", err, w.budget.Set(), a.Data, diags)
+		return
+	}
+	d := w.drain(nodes)
+	if len(d.Nodes) == 0 {
+		warnTarget(w, diags)
+		return
+	}
+	warnDamaged(damagedRecords(nodes, d), diags)
+	plan, s, err := rollout.Ordered(ctx, a.Data.Cluster, s, a.Data.OrderOf(planner.Change{Drain: &d.NodeDrain}))
+	if err != nil {
+		session.NoPreview("the drain of "+w.place(), "evicts", err, w.budget.Set(), a.Data, diags)
+		return
+	}
+	if len(plan.DrainRefusals) > 0 {
+		diags.Append(refused(w, plan.DrainRefusals, nil))
+		return
+	}
+	_, report := plan.Impact()
+	if err := w.budget.Check(report); err != nil {
+		diags.Append(explain(w, d, err))
+		return
+	}
+	message.WarnDrainDeadlocks(w.place(), plan.DrainDeadlocks(s), diags)
+	about := w.subject("Draining", d)
+	about.NodeGroups = message.NodeGroups(ctx, a.Data.Cluster, report)
+	message.LogPods(ctx, about, report)
+	summary, detail := message.Preview(about, report)
+	if summary == "" {
+		return
+	}
+	if already := cordoned(s, d); len(already) > 0 {
+		detail += "\n\nCordoned already, by an earlier drain or by another user: " + message.Some(already) + "."
+	}
+	diags.AddWarning(summary, detail)
+}
+
+// cordoned are the nodes that take no more pods already.
+func cordoned(s *snapshot.Snapshot, d rollout.Drain) []string {
+	var out []string
+	for _, name := range d.Nodes {
+		if n := s.Nodes[name]; n != nil && n.Unschedulable {
+			out = append(out, name)
+		}
+	}
+	return out
+}
+
+// warnTarget reports that there is nothing to drain: an error where a node was named.
+func warnTarget(w wanted, diags *diag.Diagnostics) {
+	if w.selector != nil {
+		diags.AddAttributeWarning(path.Root("node_selector"), "No node matches \""+w.selector.String()+"\": nothing is drained",
+			"If that is not intended, check the labels (kubectl get nodes --show-labels).")
+		return
+	}
+	diags.AddAttributeError(path.Root("node_name"), "Unable to find "+w.place(), "There is no node of this name. Nothing has been written. Check the name (kubectl get nodes).")
+}
+
+// explain words an error of a drain.
+func explain(w wanted, d rollout.Drain, err error) diag.Diagnostic {
+	over, no, stopped := new(eviction.LimitsError), new(rollout.DrainRefusedError), new(rollout.DrainError)
+	var left []string
+	if errors.As(err, &stopped) {
+		left = stopped.Cordoned
+	}
+	switch {
+	case errors.As(err, &over):
+		about := w.subject("drain", d)
+		about.Left = written(left)
+		return w.budget.Refused(over, about, path.Root("evictions"))
+	case errors.As(err, &no):
+		return refused(w, no.Refusals, left)
+	case stopped.Err == nil:
+		// It ended before the first write.
+		stopped = &rollout.DrainError{Err: err}
+	}
+	summary, advice, waiting := "Unable to drain "+w.place(), message.Advise(stopped.Err), ""
+	what := "the drain"
+	if len(stopped.Missing) > 0 {
+		what = "the wait for replacements of evicted pods"
+	}
+	if errors.Is(stopped.Err, context.DeadlineExceeded) || errors.Is(stopped.Err, context.Canceled) {
+		summary, advice = summary+": "+message.Ended(what, stopped.Err), ""
+	}
+	switch {
+	case len(stopped.Missing) > 0:
+		waiting = fmt.Sprintf("All pods are evicted, and %s not run elsewhere yet:\n  %s", message.CountVerb(len(stopped.Missing), "workload does", "workloads do"), strings.Join(shown(replacements(stopped.Missing), lines), "\n  "))
+	case len(stopped.Waiting) > 0:
+		waiting = fmt.Sprintf("The drain was waiting for %s of node %q:\n  %s", message.Count(len(stopped.Waiting), "pod"), stopped.Node, strings.Join(shown(stopped.Waiting, lines), "\n  "))
+	}
+	parts := slices.DeleteFunc([]string{advice, waiting, remains(stopped), "Original error: " + stopped.Err.Error()}, func(part string) bool { return part == "" })
+	return diag.NewErrorDiagnostic(summary, strings.Join(parts, "\n\n"))
+}
+
+func replacements(missing []rollout.Replacement) []string {
+	out := make([]string, len(missing))
+	for i, r := range missing {
+		out[i] = r.String()
+	}
+	return out
+}
+
+// goOn reports what to do about a drain that has ended before its end.
+func goOn(e *rollout.DrainError) string {
+	const again = "invoke the action again: it continues with the nodes that are left."
+	switch {
+	case !errors.Is(e.Err, context.DeadlineExceeded):
+		return "To continue, " + again
+	case len(e.Missing) > 0:
+		return "To fix this, make room for these pods (kubectl get pods --field-selector=status.phase=Pending -A), or set a longer timeout; then " + again
+	case len(e.Waiting) == 0:
+		return "Set a longer timeout, and " + again
+	}
+	return "To fix this, find out why these pods are not deleted (kubectl describe pod, their PodDisruptionBudgets and finalizers), or set a longer timeout; then " + again
+}
+
+// lines is how many an error lists at most.
+const lines = 20
+
+// shown keeps what is listed readable.
+func shown(all []string, most int) []string {
+	if len(all) <= most {
+		return all
+	}
+	return append(append([]string{}, all[:most]...), fmt.Sprintf("… and %d more", len(all)-most))
+}
+
+// remains reports what an interrupted drain leaves, and how to go on.
+func remains(e *rollout.DrainError) string {
+	if len(e.Cordoned) == 0 {
+		return goOn(e)
+	}
+	out := "These nodes are cordoned, and stay so: " + strings.Join(shown(e.Cordoned, lines), ", ") + "."
+	if len(e.Drained) > 0 {
+		out += " Of these are drained: " + strings.Join(shown(e.Drained, lines), ", ") + "."
+	}
+	return out + " " + goOn(e) + " To give up instead, allow pods again: " + uncordon(e.Cordoned) + "."
+}
+
+// uncordon is the command that lets pods in again.
+func uncordon(nodes []string) string {
+	const few = 5
+	if len(nodes) > few {
+		return "kubectl uncordon NODE, for each of them"
+	}
+	return "kubectl uncordon " + strings.Join(nodes, " ")
+}
+
+// written reports what a drain that is refused has done: it is asked once more when the nodes
+// are cordoned, before the first eviction.
+func written(nodes []string) string {
+	if len(nodes) == 0 {
+		return "Nothing has been written."
+	}
+	return "No pod has been evicted. These nodes are cordoned, and stay so: " + strings.Join(shown(nodes, lines), ", ") + ". To allow pods again: " + uncordon(nodes) + "."
+}
+
+// refused words the pods that stop a drain.
+func refused(w wanted, refusals []planner.DrainRefusal, nodes []string) diag.Diagnostic {
+	var pods []string
+	for _, r := range refusals {
+		pods = append(pods, fmt.Sprintf("pod %s on node %s %s: %s", r.Pod.Key(), r.Pod.Node, r.Why, r.WayOut))
+	}
+	return diag.NewErrorDiagnostic("Unable to drain "+w.place()+": "+message.CountVerb(len(pods), "pod stops the drain", "pods stop the drain"),
+		written(nodes)+" Deal with these pods first, then run again:\n\n  "+strings.Join(shown(pods, lines), "\n  "))
+}

@@ -1,0 +1,62 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package drainnodes
+
+import (
+	"context"
+
+	"github.com/hashicorp/terraform-plugin-framework-validators/actionvalidator"
+	"github.com/hashicorp/terraform-plugin-framework-validators/int64validator"
+	"github.com/hashicorp/terraform-plugin-framework-validators/stringvalidator"
+	"github.com/hashicorp/terraform-plugin-framework/action"
+	"github.com/hashicorp/terraform-plugin-framework/action/schema"
+	"github.com/hashicorp/terraform-plugin-framework/path"
+	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
+
+	tfschema "github.com/kubetaint/terraform-provider-kubetaint/internal/tf/schema"
+)
+
+// Schema describes the action.
+func (*drainNodes) Schema(_ context.Context, _ action.SchemaRequest, resp *action.SchemaResponse) {
+	resp.Schema = schema.Schema{
+		MarkdownDescription: "Cordons a node, or all nodes matching a selector, and evicts their pods through the eviction API, node after node, as `kubectl drain` does. An eviction that a PodDisruptionBudget forbids is retried until it is allowed. It reports its progress and what blocks it.",
+		Attributes: map[string]schema.Attribute{
+			"node_name": schema.StringAttribute{
+				Optional:            true,
+				MarkdownDescription: "Name of the node. Either this or `node_selector` is required.",
+				Validators:          []validator.String{stringvalidator.LengthBetween(1, 253)},
+			},
+			"node_selector": schema.StringAttribute{
+				Optional:            true,
+				MarkdownDescription: "Label selector of the nodes. All are cordoned before the first drain.",
+				Validators:          []validator.String{tfschema.Selector()},
+			},
+			"ignore_daemon_sets": schema.BoolAttribute{
+				Optional:            true,
+				MarkdownDescription: "Whether to leave pods of DaemonSets. Default: `true`; `false` stops the drain before it begins.",
+			},
+			"delete_local_data": schema.BoolAttribute{
+				Optional:            true,
+				MarkdownDescription: "Whether to evict pods with `emptyDir`, losing its data. Default: `false`, which stops the drain.",
+			},
+			"grace_period_seconds": schema.Int64Attribute{
+				CustomType:          tfschema.WholeNumberType{},
+				Optional:            true,
+				MarkdownDescription: "Grace period of pods in seconds; `0` kills immediately. Default: `terminationGracePeriodSeconds` of each.",
+				Validators:          []validator.Int64{int64validator.AtLeast(0)},
+			},
+			"wait_for_replacements": schema.BoolAttribute{
+				Optional:            true,
+				MarkdownDescription: "Whether to wait until evicted pods are ready on other nodes. Default: `true`.",
+			},
+			"evictions": tfschema.ActionEvictionsAttribute(),
+			"timeout":   tfschema.TimeoutAttribute("How long the drain of all nodes may take, such as `90m`. Default: `60m`."),
+		},
+	}
+}
+
+// ConfigValidators reports which attributes go together.
+func (*drainNodes) ConfigValidators(context.Context) []action.ConfigValidator {
+	return []action.ConfigValidator{actionvalidator.ExactlyOneOf(path.MatchRoot("node_name"), path.MatchRoot("node_selector"))}
+}

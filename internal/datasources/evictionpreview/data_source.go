@@ -1,0 +1,105 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package evictionpreview
+
+import (
+	"context"
+
+	"github.com/hashicorp/terraform-plugin-framework-validators/datasourcevalidator"
+	"github.com/hashicorp/terraform-plugin-framework/datasource"
+	"github.com/hashicorp/terraform-plugin-framework/path"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/machineset"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/preview"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/tf/managed"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/tf/message"
+	tfschema "github.com/kubetaint/terraform-provider-kubetaint/internal/tf/schema"
+)
+
+var (
+	_ datasource.DataSource                     = (*dataSource)(nil)
+	_ datasource.DataSourceWithConfigure        = (*dataSource)(nil)
+	_ datasource.DataSourceWithConfigValidators = (*dataSource)(nil)
+	_ datasource.DataSourceWithValidateConfig   = (*dataSource)(nil)
+)
+
+const typeName = "kubetaint_eviction_preview"
+
+type dataSource struct {
+	managed.DataSource
+}
+
+// NewDataSource returns the data source.
+func NewDataSource() datasource.DataSource {
+	return &dataSource{}
+}
+
+// Metadata names the data source.
+func (*dataSource) Metadata(_ context.Context, _ datasource.MetadataRequest, resp *datasource.MetadataResponse) {
+	resp.TypeName = typeName
+}
+
+// ConfigValidators reports which attributes go together.
+func (*dataSource) ConfigValidators(context.Context) []datasource.ConfigValidator {
+	return []datasource.ConfigValidator{
+		datasourcevalidator.ExactlyOneOf(path.MatchRoot("node_name"), path.MatchRoot("node_selector"), path.MatchRoot("machine_sets")),
+		datasourcevalidator.AtLeastOneOf(path.MatchRoot("taints"), path.MatchRoot("absent_taints")),
+	}
+}
+
+// ValidateConfig refuses taints that are wanted both ways.
+func (*dataSource) ValidateConfig(ctx context.Context, req datasource.ValidateConfigRequest, resp *datasource.ValidateConfigResponse) {
+	var m model
+	resp.Diagnostics.Append(req.Config.Get(ctx, &m)...)
+	if in, known := tfschema.MachineSetsOf(ctx, m.MachineSets, &resp.Diagnostics); known {
+		tfschema.RefuseRolloutParameters(ctx, path.Root("machine_sets").AtName("rollout"), in.Rollout, &resp.Diagnostics)
+	}
+	tfschema.RefuseOverlap(m.Taints, m.AbsentTaints, path.Root("absent_taints"), &resp.Diagnostics)
+}
+
+// Read imagines the change on the cluster as it is now.
+func (d *dataSource) Read(ctx context.Context, req datasource.ReadRequest, resp *datasource.ReadResponse) {
+	defer func() { d.Data.DistinguishReads(&resp.Diagnostics) }()
+	var m model
+	resp.Diagnostics.Append(req.Config.Get(ctx, &m)...)
+	if resp.Diagnostics.HasError() {
+		return
+	}
+	taints, _ := tfschema.Taints(ctx, m.Taints, &resp.Diagnostics)
+	absent, _ := tfschema.Absent(ctx, m.AbsentTaints, &resp.Diagnostics)
+	change := preview.Change{Target: m.target(&resp.Diagnostics), MachineSets: m.machineSets(ctx, &resp.Diagnostics), Taints: taints, Absent: absent, Added: m.added(ctx, &resp.Diagnostics)}
+	cluster := d.Data.ClusterFor(typeName, &resp.Diagnostics)
+	if resp.Diagnostics.HasError() {
+		return
+	}
+	err := cluster.Refresh(ctx)
+	var snapshot *snapshot.Snapshot
+	if err == nil {
+		snapshot, err = cluster.Snapshot(ctx)
+	}
+	if err != nil {
+		message.UnableToRead(typeName, err, &resp.Diagnostics)
+		return
+	}
+	var sets []machineset.Observed
+	if change.MachineSets != nil {
+		sets = observe(ctx, cluster, &resp.Diagnostics)
+		if resp.Diagnostics.HasError() {
+			return
+		}
+	}
+	change, err = change.Judge(ctx, cluster, snapshot, sets, d.Data.Comparison, int(d.Data.MaxConcurrentRollouts))
+	if err != nil {
+		message.UnableToRead(typeName, err, &resp.Diagnostics)
+		return
+	}
+	change.NodeGroups = message.NodeGroups(ctx, cluster, change.Report)
+	remark(change, &resp.Diagnostics)
+	if resp.Diagnostics.HasError() {
+		return
+	}
+	m.take(change)
+	resp.Diagnostics.Append(resp.State.Set(ctx, &m)...)
+}

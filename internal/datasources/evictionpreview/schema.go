@@ -1,0 +1,175 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package evictionpreview
+
+import (
+	"context"
+
+	"github.com/hashicorp/terraform-plugin-framework-validators/listvalidator"
+	"github.com/hashicorp/terraform-plugin-framework-validators/setvalidator"
+	"github.com/hashicorp/terraform-plugin-framework-validators/stringvalidator"
+	"github.com/hashicorp/terraform-plugin-framework/datasource"
+	"github.com/hashicorp/terraform-plugin-framework/datasource/schema"
+	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
+
+	tfschema "github.com/kubetaint/terraform-provider-kubetaint/internal/tf/schema"
+)
+
+// Schema describes the data source.
+func (*dataSource) Schema(_ context.Context, _ datasource.SchemaRequest, resp *datasource.SchemaResponse) {
+	attributes := inputs()
+	attributes["pods"] = schema.ListNestedAttribute{
+		Computed:            true,
+		MarkdownDescription: "Affected pods, sorted by node, namespace and name.",
+		NestedObject:        schema.NestedAttributeObject{Attributes: podAttributes()},
+	}
+	attributes["workloads"] = schema.ListNestedAttribute{
+		Computed:            true,
+		MarkdownDescription: "The same pods counted by workload, most affected first.",
+		NestedObject:        schema.NestedAttributeObject{Attributes: workloadAttributes()},
+	}
+	attributes["summary"] = schema.SingleNestedAttribute{
+		Computed:            true,
+		MarkdownDescription: "Counts over all pods on the nodes that change.",
+		Attributes:          summaryAttributes(),
+	}
+	attributes["markdown"] = schema.StringAttribute{
+		Computed:            true,
+		MarkdownDescription: "The preview as Markdown for pull requests: verdict, workloads, timeline and folded pods. Bounded length.",
+	}
+	resp.Schema = schema.Schema{
+		MarkdownDescription: "Which pods a change of taints would evict, when and why. Nothing is changed. " +
+			"Taints of Kubernetes' own controllers are accepted: \"what if this node becomes unreachable?\" " +
+			"The results can be used in `check` and `precondition` blocks and in outputs. An unreachable cluster, or credentials that may not list pods, is an error.",
+		Attributes: attributes,
+	}
+}
+
+func inputs() map[string]schema.Attribute {
+	return map[string]schema.Attribute{
+		"node_name": schema.StringAttribute{
+			Optional:            true,
+			MarkdownDescription: "Name of the node that changes. Either this, `node_selector` or `machine_sets` is required.",
+			Validators:          []validator.String{stringvalidator.LengthBetween(1, 253)},
+		},
+		"node_selector": schema.StringAttribute{
+			Optional:            true,
+			MarkdownDescription: "Label selector of the nodes that change. Without a match, the results are empty.",
+			Validators:          []validator.String{tfschema.Selector()},
+		},
+		"machine_sets": machineSetsAttribute(),
+		"taints": schema.SetNestedAttribute{
+			Optional:            true,
+			MarkdownDescription: "Taints to add to nodes or templates. The same key and effect is replaced.",
+			Validators:          []validator.Set{setvalidator.SizeAtLeast(1), setvalidator.NoNullValues(), tfschema.UniqueTaints()},
+			NestedObject: schema.NestedAttributeObject{Attributes: map[string]schema.Attribute{
+				"key":    schema.StringAttribute{Required: true, MarkdownDescription: tfschema.KeyDescription, Validators: tfschema.KeyValidators()},
+				"value":  schema.StringAttribute{Optional: true, MarkdownDescription: tfschema.ValueDescription, Validators: tfschema.ValueValidators()},
+				"effect": schema.StringAttribute{Required: true, MarkdownDescription: tfschema.EffectDescription, Validators: tfschema.EffectValidators()},
+			}},
+		},
+		"absent_taints": schema.SetNestedAttribute{
+			Optional:            true,
+			MarkdownDescription: "Taints to remove from nodes or templates, with any owner.",
+			Validators:          []validator.Set{setvalidator.SizeAtLeast(1), setvalidator.NoNullValues(), tfschema.UniqueAbsent()},
+			NestedObject: schema.NestedAttributeObject{Attributes: map[string]schema.Attribute{
+				"key":    schema.StringAttribute{Required: true, MarkdownDescription: tfschema.KeyDescription, Validators: tfschema.KeyValidators()},
+				"effect": schema.StringAttribute{Required: true, MarkdownDescription: tfschema.EffectDescription, Validators: tfschema.EffectValidators()},
+			}},
+		},
+		"added_tolerations": schema.ListNestedAttribute{
+			Optional:            true,
+			MarkdownDescription: "Tolerations to assume on workloads, in addition to those of their pods.",
+			Validators:          []validator.List{listvalidator.NoNullValues()},
+			NestedObject: schema.NestedAttributeObject{Attributes: map[string]schema.Attribute{
+				"kind":      schema.StringAttribute{Required: true, MarkdownDescription: "Kind of the workload, such as `Deployment`."},
+				"namespace": schema.StringAttribute{Optional: true, MarkdownDescription: "Namespace of the workload, if it has one."},
+				"name":      schema.StringAttribute{Required: true, MarkdownDescription: "Name of the workload."},
+				"tolerations": schema.SetNestedAttribute{
+					Required:            true,
+					MarkdownDescription: "Tolerations that are added.",
+					Validators:          []validator.Set{setvalidator.SizeAtLeast(1), setvalidator.NoNullValues(), tfschema.UniqueTolerations()},
+					NestedObject:        schema.NestedAttributeObject{Attributes: tolerationAttributes(), Validators: []validator.Object{tfschema.ValidToleration()}},
+				},
+			}},
+		},
+		"include_unaffected": schema.BoolAttribute{
+			Optional:            true,
+			MarkdownDescription: "Whether `pods` and `workloads` include unaffected pods. Default: `false`.",
+		},
+	}
+}
+
+func tolerationAttributes() map[string]schema.Attribute {
+	return map[string]schema.Attribute{
+		"key":                schema.StringAttribute{Optional: true, MarkdownDescription: tfschema.TolerationKeyDescription},
+		"operator":           schema.StringAttribute{Optional: true, MarkdownDescription: tfschema.TolerationOperatorDescription},
+		"value":              schema.StringAttribute{Optional: true, MarkdownDescription: tfschema.TolerationValueDescription},
+		"effect":             schema.StringAttribute{Optional: true, MarkdownDescription: tfschema.TolerationEffectDescription},
+		"toleration_seconds": schema.Int64Attribute{CustomType: tfschema.WholeNumberType{}, Optional: true, MarkdownDescription: tfschema.TolerationSecondsDescription},
+	}
+}
+
+func podAttributes() map[string]schema.Attribute {
+	return map[string]schema.Attribute{
+		"namespace":     text("Namespace of the pod."),
+		"name":          text("Name of the pod."),
+		"node":          text("Node that the pod runs on."),
+		"owner":         text("Top owner of the pod as `Kind/name`; null if no controller owns it."),
+		"verdict":       text("What becomes of the pod: `stays`, `evicted_now`, `evicted_after`, `drained` or `unknown`."),
+		"after_seconds": schema.Int64Attribute{Computed: true, MarkdownDescription: "Seconds until the pod is evicted, null unless the verdict is `evicted_after`."},
+		"taint":         text("Taint that decided, in kubectl's notation; null if none did."),
+		"toleration":    text("Toleration of the pod that decided; null if none did."),
+		"reason":        text("Reason, as the end of a sentence that begins with the pod."),
+		"lost":          truth("Whether the pod is evicted and no controller recreates it."),
+		"placement":     text("`fits`, `pending` or `not_created` (quota or LimitRange); null without one or where the order decides."),
+		"reschedulable": truth("Deprecated, use `placement`: `false` where no node takes the pod again."),
+		"budget":        text("PodDisruptionBudget of an evicted pod, null without one. Drains respect it, taint eviction bypasses it."),
+		"local_data":    truth("Whether the pod has `emptyDir` data, which is deleted with it."),
+	}
+}
+
+func workloadAttributes() map[string]schema.Attribute {
+	return map[string]schema.Attribute{
+		"namespace":     text("Namespace of the workload."),
+		"kind":          text("Kind of the workload, `Pod` for a pod that no controller owns."),
+		"name":          text("Name of the workload."),
+		"evicted_now":   count("Pods that are evicted immediately."),
+		"evicted_after": count("Pods that are evicted when their toleration ends."),
+		"drained":       count("Pods that are drained with their node."),
+		"stays":         count("Pods that stay."),
+		"unknown":       count("Pods whose outcome the API does not show."),
+		"fits":          count("Replacements that fit on nodes in every order."),
+		"pending":       count("Replacements that stay Pending in every order."),
+		"pending_max":   count("Replacements that stay Pending in the worst order."),
+		"preempted":     count("Pods on other nodes that preemption evicts, in the worst order."),
+	}
+}
+
+func summaryAttributes() map[string]schema.Attribute {
+	return map[string]schema.Attribute{
+		"stays":             count("Pods that stay."),
+		"evicted_now":       count("Pods that are evicted immediately."),
+		"evicted_after":     count("Pods that are evicted when their toleration ends."),
+		"drained":           count("Pods that are drained with their node."),
+		"unknown":           count("Pods whose outcome the API does not show."),
+		"lost":              count("Evicted pods that no controller recreates."),
+		"pending":           count("Replacements that stay Pending in every order."),
+		"pending_max":       count("Replacements that stay Pending in the worst order."),
+		"preempted":         count("Pods on other nodes that preemption evicts, in the worst order."),
+		"not_reschedulable": count("Deprecated, use `pending_max`: evicted pods that no node takes again."),
+	}
+}
+
+func text(description string) schema.Attribute {
+	return schema.StringAttribute{Computed: true, MarkdownDescription: description}
+}
+
+func truth(description string) schema.Attribute {
+	return schema.BoolAttribute{Computed: true, MarkdownDescription: description}
+}
+
+func count(description string) schema.Attribute {
+	return schema.Int64Attribute{Computed: true, MarkdownDescription: description}
+}

@@ -1,0 +1,94 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package machinesetsdata
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/hashicorp/terraform-plugin-framework/datasource"
+	"github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/path"
+	"k8s.io/apimachinery/pkg/labels"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/kube"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/machineset"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/tf/managed"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/tf/message"
+	tfschema "github.com/kubetaint/terraform-provider-kubetaint/internal/tf/schema"
+)
+
+var (
+	_ datasource.DataSource              = (*machineSets)(nil)
+	_ datasource.DataSourceWithConfigure = (*machineSets)(nil)
+)
+
+const typeName = "kubetaint_machine_sets"
+
+type machineSets struct {
+	managed.DataSource
+}
+
+// NewDataSource returns the data source.
+func NewDataSource() datasource.DataSource {
+	return &machineSets{}
+}
+
+// Metadata names the data source.
+func (*machineSets) Metadata(_ context.Context, _ datasource.MetadataRequest, resp *datasource.MetadataResponse) {
+	resp.TypeName = typeName
+}
+
+// Read lists the MachineSets.
+func (d *machineSets) Read(ctx context.Context, req datasource.ReadRequest, resp *datasource.ReadResponse) {
+	defer func() { d.Data.DistinguishReads(&resp.Diagnostics) }()
+	var m model
+	resp.Diagnostics.Append(req.Config.Get(ctx, &m)...)
+	if resp.Diagnostics.HasError() {
+		return
+	}
+	selector, err := labels.Parse(m.Selector.ValueString())
+	if err != nil {
+		resp.Diagnostics.Append(tfschema.NoSelector(path.Root("selector"), m.Selector.ValueString(), err))
+		return
+	}
+	cluster := d.Data.ClusterFor(typeName, &resp.Diagnostics)
+	if cluster == nil {
+		return
+	}
+	all, err := cluster.FreshMachineSets(ctx)
+	if errors.Is(err, kube.ErrNoMachineAPI) {
+		resp.Diagnostics.Append(message.NoMachineAPI(err))
+		return
+	}
+	if err != nil {
+		message.UnableToRead(typeName, err, &resp.Diagnostics)
+		return
+	}
+	slices.SortFunc(all, func(a, b machineset.Observed) int { return strings.Compare(a.Set.Key(), b.Set.Key()) })
+	m.MachineSets = []setModel{}
+	for _, o := range all {
+		if o.Set.Namespace == cmp.Or(m.Namespace.ValueString(), message.MachineAPINamespace) && selector.Matches(labels.Set(o.Set.Labels)) {
+			m.MachineSets = append(m.MachineSets, fromObserved(o))
+			warnDamaged(o.Set, &resp.Diagnostics)
+		}
+	}
+	resp.Diagnostics.Append(resp.State.Set(ctx, &m)...)
+}
+
+// warnDamaged reports which annotations of a MachineSet cannot be read.
+func warnDamaged(s *machineset.Set, diags *diag.Diagnostics) {
+	if s.RecordErr != nil {
+		diags.AddWarning("Unable to determine who owns the taints of "+s.Title(),
+			"The record of owned taints on the MachineSet is damaged, so owner is null for all of its taints. The annotation was edited; repair it or remove it.\n\nOriginal error: "+s.RecordErr.Error())
+	}
+	if s.MarkerErr != nil {
+		diags.AddWarning("Unable to determine whether a rollout of "+s.Title()+" is running",
+			fmt.Sprintf("The annotation that records it is damaged, so rollout is null. It may hold the number of replicas, which is %d now: read it before you remove it.\n\nOriginal error: %s", s.Replicas, s.MarkerErr))
+	}
+}

@@ -1,0 +1,112 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package machinesetsdata
+
+import (
+	"context"
+
+	"github.com/hashicorp/terraform-plugin-framework-validators/stringvalidator"
+	"github.com/hashicorp/terraform-plugin-framework/datasource"
+	"github.com/hashicorp/terraform-plugin-framework/datasource/schema"
+	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
+	"github.com/hashicorp/terraform-plugin-framework/types"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/tf/message"
+	tfschema "github.com/kubetaint/terraform-provider-kubetaint/internal/tf/schema"
+)
+
+// Schema describes the data source.
+func (*machineSets) Schema(_ context.Context, _ datasource.SchemaRequest, resp *datasource.SchemaResponse) {
+	resp.Schema = schema.Schema{
+		MarkdownDescription: "OpenShift MachineSets with the taints of their templates, the owner of each taint, their machines, and how machines and nodes differ from the template. A template does not change existing machines: this shows which ones lack its taints. On a cluster without OpenShift's Machine API it is an error.",
+		Attributes: map[string]schema.Attribute{
+			"namespace": schema.StringAttribute{
+				Optional:            true,
+				MarkdownDescription: "Namespace of the MachineSets. Default: `" + message.MachineAPINamespace + "`.",
+				Validators:          []validator.String{stringvalidator.LengthBetween(1, 63)},
+			},
+			"selector": schema.StringAttribute{
+				Optional:            true,
+				MarkdownDescription: "Label selector of the MachineSets. Default: all of the namespace.",
+				Validators:          []validator.String{tfschema.Selector()},
+			},
+			"machine_sets": schema.ListNestedAttribute{
+				Computed:            true,
+				MarkdownDescription: "MachineSets, sorted by name.",
+				NestedObject:        schema.NestedAttributeObject{Attributes: setAttributes()},
+			},
+		},
+	}
+}
+
+func setAttributes() map[string]schema.Attribute {
+	return map[string]schema.Attribute{
+		"namespace": text("Namespace of the MachineSet."),
+		"name":      text("Name of the MachineSet."),
+		"labels":    schema.MapAttribute{Computed: true, ElementType: types.StringType, MarkdownDescription: "Labels of the MachineSet."},
+		"role":      text("Role of its machines, such as `worker` or `infra`; null if its template names none."),
+		"replicas":  number("How many machines it asks for (`spec.replicas`)."),
+		"autoscaler": schema.SingleNestedAttribute{
+			Computed:            true,
+			MarkdownDescription: "Bounds within which an autoscaler scales it; null if none does.",
+			Attributes: map[string]schema.Attribute{
+				"name": text("MachineAutoscaler as `namespace/name`; null if none is named."),
+				"min":  number("Minimum number of machines."),
+				"max":  number("Maximum number of machines."),
+			},
+		},
+		"taints":   list("Taints of the template, sorted by key and effect.", taintAttributes()),
+		"machines": list("Machines that it controls, sorted by name, those that are being deleted included.", machineAttributes()),
+		"rollout": schema.SingleNestedAttribute{
+			Computed:            true,
+			MarkdownDescription: "Rollout that has not ended, or null. The owner's next apply continues an interrupted one.",
+			Attributes: map[string]schema.Attribute{
+				"owner":      text("`id` of the kubetaint resource, or name of the action, that rolls out."),
+				"strategy":   text("Strategy of the rollout."),
+				"replicas":   number("How many machines the MachineSet asks for once the rollout has ended."),
+				"started_at": text("When it began, in RFC 3339."),
+			},
+		},
+	}
+}
+
+func taintAttributes() map[string]schema.Attribute {
+	return map[string]schema.Attribute{
+		"key":    text("Key of the taint."),
+		"value":  text("Value of the taint; null if empty."),
+		"effect": text("Effect of the taint."),
+		"owner":  text("`id` of the kubetaint resource that owns the taint; null if none does."),
+	}
+}
+
+func machineAttributes() map[string]schema.Attribute {
+	return map[string]schema.Attribute{
+		"name":     text("Name of the Machine."),
+		"phase":    text("Phase, such as `Provisioning`, `Running`, `Deleting` or `Failed`; null if it has none yet."),
+		"deleting": schema.BoolAttribute{Computed: true, MarkdownDescription: "Whether it is being deleted. The MachineSet's counts exclude it, though its node may drain."},
+		"error":    text("Why it failed; null if it has not."),
+		"node":     text("Name of its node; null until it has one."),
+		"zone":     text("Zone of its node, by the label `topology.kubernetes.io/zone`."),
+		"differences": list("Taints that differ from the template, sorted by key and effect. Empty while being deleted.",
+			map[string]schema.Attribute{
+				"on":         text("`" + onMachine + "` or `" + onNode + "`. OpenShift ignores taints that only the node has."),
+				"difference": text("`missing`, `different` (another value) or `extra`. Taints owned on the node are not extra."),
+				"key":        text("Key of the taint."),
+				"value":      text("Value in the template, or of an extra taint; null if empty."),
+				"effect":     text("Effect of the taint."),
+			}),
+	}
+}
+
+func text(description string) schema.Attribute {
+	return schema.StringAttribute{Computed: true, MarkdownDescription: description}
+}
+
+func number(description string) schema.Attribute {
+	return schema.Int64Attribute{Computed: true, MarkdownDescription: description}
+}
+
+func list(description string, attributes map[string]schema.Attribute) schema.Attribute {
+	return schema.ListNestedAttribute{Computed: true, MarkdownDescription: description, NestedObject: schema.NestedAttributeObject{Attributes: attributes}}
+}

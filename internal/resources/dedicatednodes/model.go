@@ -1,0 +1,238 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package dedicatednodes
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/hashicorp/terraform-plugin-framework-timeouts/resource/timeouts"
+	"github.com/hashicorp/terraform-plugin-framework/attr"
+	"github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/path"
+	"github.com/hashicorp/terraform-plugin-framework/types"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/labels"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/admission"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/label"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/machineset"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/planner"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/record"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/tf/message"
+	tfschema "github.com/kubetaint/terraform-provider-kubetaint/internal/tf/schema"
+)
+
+// model is the resource as it is in configuration, plan and state.
+type model struct {
+	ID           types.String   `tfsdk:"id"`
+	NodeNames    types.Set      `tfsdk:"node_names"`
+	NodeSelector types.String   `tfsdk:"node_selector"`
+	MachineSets  types.Object   `tfsdk:"machine_sets"`
+	Taints       types.Set      `tfsdk:"taints"`
+	Labels       types.Map      `tfsdk:"labels"`
+	Workloads    types.List     `tfsdk:"workloads"`
+	Admission    types.Object   `tfsdk:"admission"`
+	OnConflict   types.String   `tfsdk:"on_conflict"`
+	Evictions    types.Object   `tfsdk:"evictions"`
+	Steps        types.List     `tfsdk:"steps"`
+	Drift        types.Map      `tfsdk:"drift"`
+	Timeouts     timeouts.Value `tfsdk:"timeouts"`
+}
+
+// identity is what an import block by identity names.
+type identity struct {
+	Target types.String `tfsdk:"target"`
+	Taints types.List   `tfsdk:"taints"`
+}
+
+// noDrift is the value of drift when in sync.
+func noDrift() types.Map {
+	return types.MapValueMust(types.StringType, nil)
+}
+
+// wanted is what the model wants, and what it may call its own.
+type wanted struct {
+	nodes   planner.NodeTaints
+	labels  planner.NodeLabels
+	members []member
+	// lists proves marks on workloads.
+	lists record.Seal
+	// policies are those of admission: the one that is wanted, and those that go.
+	policies []admission.Claim
+	// found names those that only their ownership records show.
+	found []string
+	// rollout is how machines get what is wanted where MachineSets are meant, and retired
+	// are the taints that were wanted before and that they may still carry.
+	rollout machineset.Rollout
+	retired []taint.ID
+	// former are the nodes that were meant before.
+	former []planner.Target
+	// shed are the labels that were wanted before.
+	shed []string
+	// replaces is set for a replacement, which destroys first.
+	replaces bool
+}
+
+// target returns which nodes are meant; false while that is not known.
+func (m model) target(ctx context.Context, diags *diag.Diagnostics) (planner.Target, bool) {
+	if m.NodeNames.IsUnknown() || m.NodeSelector.IsUnknown() || m.MachineSets.IsUnknown() || slices.ContainsFunc(m.NodeNames.Elements(), attr.Value.IsUnknown) {
+		return planner.Target{}, false
+	}
+	if !m.MachineSets.IsNull() {
+		in, _ := tfschema.MachineSetsOf(ctx, m.MachineSets, diags)
+		sets, known := in.Target(diags)
+		return planner.Target{MachineSets: &sets}, known
+	}
+	if m.NodeSelector.IsNull() && m.NodeNames.IsNull() {
+		return planner.Target{}, false
+	}
+	if m.NodeSelector.IsNull() {
+		names := []string{}
+		diags.Append(m.NodeNames.ElementsAs(ctx, &names, false)...)
+		slices.Sort(names)
+		return planner.Target{Names: names}, !diags.HasError()
+	}
+	selector, err := labels.Parse(m.NodeSelector.ValueString())
+	if err != nil {
+		diags.Append(tfschema.NoSelector(path.Root("node_selector"), m.NodeSelector.ValueString(), err))
+		return planner.Target{}, false
+	}
+	return planner.Target{Selector: selector}, true
+}
+
+// labels returns the wanted labels; false while any is not known.
+func (m model) labels(ctx context.Context, diags *diag.Diagnostics) (map[string]string, bool) {
+	if m.Labels.IsUnknown() || slices.ContainsFunc(slices.Collect(maps.Values(m.Labels.Elements())), attr.Value.IsUnknown) {
+		return nil, false
+	}
+	out := map[string]string{}
+	diags.Append(m.Labels.ElementsAs(ctx, &out, false)...)
+	return out, !diags.HasError()
+}
+
+// desired returns what the model wants and what it may call its own; false
+// while any of it is not known or something is wrong.
+func (m model) desired(ctx context.Context, own ownership, diags *diag.Diagnostics) (wanted, bool) {
+	target, targetKnown := m.target(ctx, diags)
+	taints, taintsKnown := tfschema.Taints(ctx, m.Taints, diags)
+	wantedLabels, labelsKnown := m.labels(ctx, diags)
+	models, workloadsKnown := m.workloads(ctx, diags)
+	if !targetKnown || !taintsKnown || !labelsKnown || !workloadsKnown || m.OnConflict.IsUnknown() || diags.HasError() {
+		return wanted{}, false
+	}
+	seal := own.HeldSeal()
+	w := wanted{
+		lists: own.ListSeal(),
+		nodes: planner.NodeTaints{Target: target, Claim: taint.Claim{
+			Owner: m.ID.ValueString(), Generation: own.Generation, Seal: seal, Imported: own.Imported,
+			Taints: taints, Adopt: m.OnConflict.ValueString() == tfschema.OnConflictAdopt,
+		}},
+		labels: planner.NodeLabels{Target: target, Claim: label.Claim{Owner: m.ID.ValueString(), Generation: own.Generation, Seal: seal, Labels: wantedLabels}},
+	}
+	if target.MachineSets != nil {
+		in, _ := tfschema.MachineSetsOf(ctx, m.MachineSets, diags)
+		rollout, rolloutKnown := tfschema.RolloutOf(ctx, in.Rollout, diags)
+		if !rolloutKnown {
+			return wanted{}, false
+		}
+		w.rollout = rollout
+	}
+	for i, one := range models {
+		pin := w.labels.Claim
+		pin.Seal = w.lists
+		resolved, ok := one.members(i, taints, pin, diags)
+		if !ok {
+			return wanted{}, false
+		}
+		w.members = append(w.members, resolved...)
+	}
+	policy, policyKnown := m.policy(ctx, own, taints, wantedLabels, diags)
+	if policy != nil {
+		w.policies = []admission.Claim{*policy}
+	}
+	return w, policyKnown
+}
+
+// as is the same for the resource of another id, which adopts what carries
+// that id, as a create does.
+func (w wanted) as(id string) wanted {
+	w.nodes.Claim.Owner, w.nodes.Claim.TakeOver = id, true
+	w.labels.Claim.Owner, w.labels.Claim.TakeOver = id, true
+	w.members = slices.Clone(w.members)
+	for i := range w.members {
+		m := &w.members[i]
+		m.claim.Owner, m.claim.TakeOver = id, true
+		m.pin.Owner, m.pin.TakeOver = id, true
+	}
+	w.policies = slices.Clone(w.policies)
+	for i := range w.policies {
+		w.policies[i].Owner, w.policies[i].TakeOver = id, true
+	}
+	return w
+}
+
+// released is the same given up.
+func (w wanted) released() wanted {
+	w.nodes.Claim.Release, w.labels.Claim.Release = true, true
+	w.members = slices.Clone(w.members)
+	for i := range w.members {
+		w.members[i].claim.Release, w.members[i].pin.Release = true, true
+	}
+	w.policies = slices.Clone(w.policies)
+	for i := range w.policies {
+		w.policies[i].Release = true
+	}
+	return w
+}
+
+// releases reports that everything is given up.
+func (w wanted) releases() bool { return w.nodes.Claim.Release }
+
+// owner is the id under which entries are marked.
+func (w wanted) owner() string { return w.nodes.Claim.Owner }
+
+// place names the nodes.
+func (w wanted) place() string { return message.Place(w.nodes.Target) }
+
+// same reports whether two models want the same and say it in the same words.
+func (m model) same(other model) bool {
+	return m.ID.Equal(other.ID) && m.NodeNames.Equal(other.NodeNames) && m.NodeSelector.Equal(other.NodeSelector) && m.MachineSets.Equal(other.MachineSets) && m.Taints.Equal(other.Taints) &&
+		m.Labels.Equal(other.Labels) && m.Workloads.Equal(other.Workloads) && m.Admission.Equal(other.Admission) && m.OnConflict.Equal(other.OnConflict) &&
+		m.Evictions.Equal(other.Evictions) && m.Timeouts.Equal(other.Timeouts)
+}
+
+// identityOf makes the identity from what is desired.
+func identityOf(ctx context.Context, desired wanted, diags *diag.Diagnostics) identity {
+	list, found := types.ListValueFrom(ctx, types.StringType, taintIDs(desired.nodes.Claim.Taints))
+	diags.Append(found...)
+	return identity{Target: types.StringValue(desired.nodes.Target.String()), Taints: list}
+}
+
+func taintIDs(taints []corev1.Taint) []string {
+	ids := make([]string, len(taints))
+	for i, t := range taints {
+		ids[i] = taint.IDOf(t).String()
+	}
+	return ids
+}
+
+// freshID returns the id that a create of the same configuration would get; none where it is
+// not known.
+func (m model) freshID(ctx context.Context, owner string) string {
+	desired, known := m.desired(ctx, ownership{}, &diag.Diagnostics{})
+	if !known {
+		return ""
+	}
+	return newID(owner, desired)
+}
+
+// newID is the id of a resource that is created for these nodes and taints. It
+// can be told at plan, and a create that was killed finds its own marks by it.
+func newID(owner string, desired wanted) string {
+	return strings.Join([]string{owner, kind, desired.nodes.Target.String(), strings.Join(taintIDs(desired.nodes.Claim.Taints), ",")}, "/")
+}

@@ -1,0 +1,357 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package dedicatednodes
+
+import (
+	"context"
+	"maps"
+	"slices"
+
+	"github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/path"
+	"github.com/hashicorp/terraform-plugin-framework/resource"
+	"github.com/hashicorp/terraform-plugin-framework/types"
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/label"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/planner"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/rollout"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/tf/managed"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/tf/message"
+	tfschema "github.com/kubetaint/terraform-provider-kubetaint/internal/tf/schema"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/tf/session"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/toleration"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/workload"
+)
+
+// ModifyPlan completes the plan and reports what it would do to pods.
+//
+// It is silent where nothing changes, where something that it depends on is not
+// known yet, and where no pod is affected. It runs again at apply, with the
+// pods of that moment: nothing that it learns from the cluster may go into the
+// plan itself.
+func (r *dedicatedNodes) ModifyPlan(ctx context.Context, req resource.ModifyPlanRequest, resp *resource.ModifyPlanResponse) {
+	if r.Data == nil {
+		return
+	}
+	defer func() { r.Data.Distinguish(ctx, &resp.Diagnostics, resp.Plan, req.State) }()
+	// Of a replacement, that of what is replaced: it claims the same a second time.
+	own := managed.LoadOwnership[taint.ID](ctx, req.Private, session.IDOf(ctx, req.State), &resp.Diagnostics)
+	var state *model
+	if !req.State.Raw.IsNull() {
+		state = &model{}
+		resp.Diagnostics.Append(req.State.Get(ctx, state)...)
+		r.Data.NoteDestroy(ctx, req.Plan, kind, state.freshID, &resp.Diagnostics)
+		var err error
+		if own, err = r.ownership(ctx, req.Private, *state, &resp.Diagnostics); err != nil {
+			r.Data.Unreadable("the nodes and workloads of \""+state.ID.ValueString()+"\"", err, &resp.Diagnostics)
+			return
+		}
+		own.RefuseImportedTwice(r.Data, state.ID.ValueString(), req.Plan.Raw.IsNull(), &resp.Diagnostics)
+	}
+	if resp.Diagnostics.HasError() {
+		return
+	}
+	if req.Plan.Raw.IsNull() {
+		if desired, known := state.desired(ctx, own, &resp.Diagnostics); known {
+			desired.nodes.Known = r.Data.Join(ctx, resp.Private, &resp.Diagnostics)
+			session.ForgetReplaced(ctx, resp.Private, &resp.Diagnostics)
+			r.preview(ctx, *state, desired.released().retire(desired), nil, own, resp.Private, &resp.Diagnostics)
+		}
+		return
+	}
+	var plan model
+	resp.Diagnostics.Append(req.Plan.Get(ctx, &plan)...)
+	if !resp.Diagnostics.HasError() {
+		r.plan(ctx, state, plan, own, resp)
+	}
+}
+
+// plan completes the plan of a create, where there is no state, or of an update.
+func (r *dedicatedNodes) plan(ctx context.Context, state *model, plan model, own ownership, resp *resource.ModifyPlanResponse) {
+	unchanged := false
+	if state != nil {
+		plan.keepWording(ctx, *state)
+		unchanged = plan.same(*state) && len(state.Drift.Elements()) == 0 && !own.Drifted
+	}
+	if !unchanged {
+		// In sync after an apply: this is known without looking at the cluster.
+		plan.Drift, plan.Steps = noDrift(), types.ListUnknown(types.StringType)
+	}
+	desired, known := plan.desired(ctx, own, &resp.Diagnostics)
+	desired.nodes.Known = r.Data.Join(ctx, resp.Private, &resp.Diagnostics)
+	session.NoteReplaced(ctx, state == nil, own.Generation, resp.Private, &resp.Diagnostics)
+	if state == nil && known {
+		plan.ID = types.StringValue(newID(r.Data.Owner, desired))
+		desired = desired.as(plan.ID.ValueString())
+		r.Data.NoteCreate(kind, plan.ID.ValueString(), &resp.Diagnostics)
+	}
+	resp.Diagnostics.Append(resp.Plan.Set(ctx, plan)...)
+	switch {
+	case !known || resp.Diagnostics.HasError():
+	case unchanged:
+		r.unchanged(ctx, desired, own, &resp.Diagnostics)
+	case state == nil:
+		r.preview(ctx, plan, desired, nil, own, resp.Private, &resp.Diagnostics)
+	default:
+		before, _ := state.desired(ctx, own, &resp.Diagnostics)
+		desired.replaces = areOthers(ctx, state.MachineSets, plan.MachineSets, &resp.Diagnostics)
+		r.preview(ctx, plan, desired.retire(before).without(before), before.members, own, resp.Private, &resp.Diagnostics)
+	}
+}
+
+// unchanged claims what a resource has that is not about to change, and tells the
+// others what running pods carry. Nodes and workloads are known from the refresh;
+// where they are not, nothing is said.
+func (r *dedicatedNodes) unchanged(ctx context.Context, desired wanted, own ownership, diags *diag.Diagnostics) {
+	var ignored diag.Diagnostics
+	observed, err := r.observe(ctx, desired, own.Cluster, &ignored)
+	if err == nil && !ignored.HasError() {
+		warnUnreadable(desired, observed.nodes, diags)
+		warnUnreadableNodes(observed.changes(desired), diags)
+		for _, c := range observed.changes(desired).Sets {
+			if said := message.ExplainRecord(rollout.CheckSetChange(c), c.Set.Title(), "", path.Empty()); said != nil {
+				diags.Append(message.AsWarning(said))
+			}
+		}
+		r.claim(desired, observed, own, diags)
+		r.claimSets(desired, observed, own, diags)
+		r.note(desired, observed, nil)
+	}
+}
+
+// preview reports what the change would do, as diagnostics. The members of before
+// that are not meant any more are given up.
+func (r *dedicatedNodes) preview(ctx context.Context, m model, desired wanted, before []member, own ownership, private session.PrivateWriter, diags *diag.Diagnostics) {
+	budget, budgetKnown := tfschema.BudgetOf(ctx, m.Evictions, r.Data.Evictions, diags)
+	strict := budgetKnown && budget.Set()
+	// Another cluster is not even looked through for marks.
+	_, err := r.Data.Identify(ctx, own.Cluster, diags)
+	if diags.HasError() {
+		return
+	}
+	if own.Generation != "" && err == nil {
+		desired = r.withLeavers(ctx, desired, wanted{members: before}, &diag.Diagnostics{})
+	}
+	observed, err := r.observe(ctx, desired, own.Cluster, diags)
+	if diags.HasError() {
+		return
+	}
+	if err != nil {
+		session.NoPreview("what happens on "+desired.place(), "evicts and restarts", err, strict, r.Data, diags)
+		return
+	}
+	if desired.nodes, desired.labels, err = r.Data.WithMachines(ctx, observed.nodes, desired.nodes, desired.labels); err != nil {
+		diags.Append(message.UnableTo("read the Machines of "+desired.place(), err))
+		return
+	}
+	session.NoteMachines(ctx, desired.nodes, private, diags)
+	if !r.possible(desired, observed, own, diags) {
+		return
+	}
+	snapshot, err := r.Data.Cluster.Snapshot(ctx)
+	if err != nil {
+		r.note(desired, observed, nil)
+		session.NoPreview("what happens on "+desired.place(), "evicts and restarts", err, strict, r.Data, diags)
+		return
+	}
+	change := observed.change(desired)
+	change.MachineSets.AtOnce = int(r.Data.MaxConcurrentRollouts)
+	change.Planned = r.Data.Planned.Tolerations(desired.owner(), nil)
+	taken := r.retained(ctx, desired, observed, &change, diags)
+	whole, snapshot, err := rollout.Ordered(ctx, r.Data.Cluster, snapshot, r.Data.OrderOf(change))
+	if err != nil {
+		r.note(desired, observed, nil)
+		session.NoPreview("what happens on "+desired.place(), "evicts and restarts", err, strict, r.Data, diags)
+		return
+	}
+	plan, _ := whole.Own()
+	r.note(desired, observed, &plan)
+	if err := belongs(plan); err != nil {
+		diags.Append(explain("change", desired, err))
+		return
+	}
+	warnTakeOver(desired, observed, plan, own, diags)
+	r.warnNotTaken(ctx, desired, own, diags)
+	if !r.workable(ctx, desired, observed, snapshot, plan, diags) {
+		return
+	}
+	r.Data.Warn(ctx, desired.words(budget, r.Data.MaxConcurrentRollouts), plan, diags)
+	if diags.HasError() {
+		return
+	}
+	r.warnWorkloads(ctx, desired, observed, plan, diags)
+	message.WarnUnnamed(planner.UnnamedInWorkloads(plan.Steps, namedBy(slices.Concat(desired.members, before))), "workload", diags)
+	desired.warnFound(plan, diags)
+	displaced := planner.Displaces(snapshot, plan.Steps, r.Data.Comparison)
+	warnLeft(observed, displaced, diags)
+	message.WarnShortened("Dedicating "+desired.place()+" to its workloads", displaced, path.Root("workloads"), diags)
+	r.Data.WarnRestarts(taken, snapshot, change, whole, desired.owner(), diags)
+}
+
+// namedBy returns what members name for a workload. Members that were found by their marks alone name
+// nothing.
+func namedBy(members []member) func(workload.Ref) ([]toleration.ID, []string) {
+	return func(ref workload.Ref) (tolerations []toleration.ID, pins []string) {
+		for _, m := range members {
+			if m.Ref == ref && !m.left {
+				tolerations, pins = append(tolerations, toleration.IDs(m.claim.Tolerations)...), slices.AppendSeq(pins, maps.Keys(m.pin.Labels))
+			}
+		}
+		return tolerations, pins
+	}
+}
+
+// retained adds to a change what others have left behind for the sake of the taints that it
+// takes away, and words what these are.
+func (r *dedicatedNodes) retained(ctx context.Context, desired wanted, observed observation, change *planner.Change, diags *diag.Diagnostics) message.Subject {
+	nodes := desired.nodes
+	nodes.Former = desired.retired
+	about, changes := message.AboutTaken(nodes.Target, planner.PlanNodes(slices.Clone(observed.nodes), nodes)), planner.TaintChanges{Nodes: []planner.NodeTaints{nodes}}
+	if affected := change.MachineSets.Affected(); len(affected) > 0 {
+		taken, after := message.AboutTakenFromSets(affected, desired.place())
+		about, changes = taken, planner.TaintChanges{Machines: []map[string][]corev1.Taint{after}, Named: desired.named(), Known: desired.nodes.Known}
+	}
+	more, elsewhere := r.Data.Retained(ctx, about, changes, diags)
+	for _, t := range more {
+		// Of its own workloads it says itself what they cost.
+		if !slices.ContainsFunc(observed.members, func(s seen) bool { return s.Ref == t.Workload.Ref }) {
+			change.Workloads = append(change.Workloads, t)
+		}
+	}
+	change.Elsewhere = elsewhere
+	return about
+}
+
+// belongs is the error where something that is wanted has another owner.
+func belongs(plan planner.Plan) error {
+	if len(plan.Conflicts) > 0 {
+		return &rollout.ConflictError{Conflicts: plan.Conflicts}
+	}
+	return plan.PolicyErr
+}
+
+// possible refuses what must not be written to nodes, and workloads that there
+// are not, and reports what there is nothing to do about.
+func (r *dedicatedNodes) possible(desired wanted, observed observation, own ownership, diags *diag.Diagnostics) bool {
+	for _, a := range observed.absent {
+		if !a.claim.Release {
+			diags.Append(message.ExplainWorkload("change", a.Title(), a.at, a.err))
+		}
+	}
+	for _, s := range observed.members {
+		for _, err := range []error{s.workload.RecordErr, s.workload.LabelRecordErr} {
+			if said := message.ExplainRecord(err, s.Title(), s.workload.APIVersion, s.at.Workload); said != nil {
+				diags.Append(said)
+			}
+		}
+	}
+	if !desired.releases() {
+		skipped := observed.nodes
+		if desired.nodes.Target.Selector == nil {
+			// Nodes that are named are refused.
+			skipped = slices.DeleteFunc(slices.Clone(skipped), desired.nodes.Target.Matches)
+		}
+		warnUnreadable(desired, skipped, diags)
+	}
+	nodes := planner.PlanNodes(slices.Clone(observed.nodes), desired.nodes)
+	labels := planner.PlanLabels(observed.nodes, desired.labels)
+	if refusals := slices.Concat(labels.Refusals, nodes.Refusals, planner.TooLarge(nodes, labels)); len(refusals) > 0 {
+		diags.Append(message.ExplainRefusals(desired.nodes, refusals))
+	}
+	message.WarnPutBack(planner.PutBack(labels, desired.nodes.Machines), diags)
+	message.WarnGivenUp(nodes.GivenUp(desired.nodes), diags)
+	message.WarnUnchecked(planner.Unchecked(nodes, labels, desired.nodes), diags)
+	if desired.nodes.Target.MachineSets == nil {
+		message.WarnUnnamed(planner.Unnamed(nodes, labels, desired.named(), desired.shed), "node", diags)
+	}
+	r.possibleSets(desired, observed, own, diags)
+	if diags.HasError() || desired.releases() {
+		return !diags.HasError()
+	}
+	r.claim(desired, observed, own, diags)
+	if desired.nodes.Target.MachineSets == nil {
+		warnTarget(desired, observed, nodes, diags)
+		message.WarnControlPlane(nodes, diags)
+	}
+	return !diags.HasError()
+}
+
+// warnUnreadable warns of nodes that are skipped because their record is damaged.
+func warnUnreadable(desired wanted, nodes []*snapshot.Node, diags *diag.Diagnostics) {
+	message.WarnUnreadable(desired.nodes.Unreadable(nodes, desired.former...), taint.OwnedAnnotation, diags)
+	message.WarnUnreadable(desired.labels.Unreadable(nodes, desired.former...), label.OwnedAnnotation, diags)
+}
+
+// workable refuses what pods would not follow, or the API server not take.
+func (r *dedicatedNodes) workable(ctx context.Context, desired wanted, observed observation, snapshot *snapshot.Snapshot, plan planner.Plan, diags *diag.Diagnostics) bool {
+	for _, s := range observed.members {
+		if !message.RefuseHeld(s.planned(s.workload), snapshot, plan, s.at, diags) {
+			return false
+		}
+		message.WarnBlocked(s.workload, snapshot, plan, s.at, diags)
+	}
+	for _, step := range plan.Steps {
+		for _, s := range observed.members {
+			if step.Workload == s.workload && !r.Data.TryWorkload(ctx, step, s.at, diags) {
+				return false
+			}
+		}
+	}
+	return r.tryPolicies(ctx, desired, observed, plan, diags)
+}
+
+// claim notes what this resource wants, so that a second one in the same run
+// that wants the same is told at plan rather than at apply.
+func (r *dedicatedNodes) claim(desired wanted, observed observation, own ownership, diags *diag.Diagnostics) {
+	holder := session.Holder(own.Generation)
+	r.Data.ClaimTaints(holder, desired.nodes, observed.nodes, diags)
+	r.Data.ClaimLabels(holder, desired.labels, observed.nodes, diags)
+	for _, p := range desired.policies {
+		if !p.Release {
+			r.Data.ClaimPolicy(holder, p.Name, policyAt, diags)
+		}
+	}
+	for _, s := range observed.members {
+		if s.claim.Release {
+			continue
+		}
+		if !r.Data.ClaimTolerations(holder, s.Ref, s.ClaimPath, s.claim.Tolerations, s.at.Tolerations, diags) ||
+			!r.Data.ClaimPins(holder, s.Ref, s.pin.Labels, s.at.Pin, diags) {
+			return
+		}
+	}
+}
+
+// note tells the other resources of this run what running pods carry, or will carry
+// by a plan.
+func (r *dedicatedNodes) note(desired wanted, observed observation, plan *planner.Plan) {
+	var out []planner.PlannedTolerations
+	for _, s := range observed.members {
+		w := s.workload
+		p := planner.PlannedTolerations{Ref: w.Ref, Path: w.Path, Pods: w.Pods, Waits: true, Hold: w.Rolling.Hold, WayOut: w.Rolling.WayOut, Later: w.Rolling.Later, Before: w.Tolerations, After: w.Tolerations, Workload: w}
+		if !s.claim.Release {
+			p.Wanted = s.claim.Tolerations
+		}
+		if plan != nil {
+			for _, step := range plan.Steps {
+				if step.Kind == planner.Expand && step.Workload == w {
+					p.After = step.Merged.Tolerations
+				}
+			}
+		}
+		out = append(out, p)
+	}
+	r.Data.Planned.Note(desired.owner(), out)
+}
+
+// noteApplied tells the others what running pods carry now.
+func (r *dedicatedNodes) noteApplied(ctx context.Context, desired wanted) {
+	var ignored diag.Diagnostics
+	if observed, err := r.observe(ctx, desired, "", &ignored); err == nil && !ignored.HasError() {
+		r.note(desired, observed, nil)
+	}
+}

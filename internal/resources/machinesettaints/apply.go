@@ -1,0 +1,72 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package machinesettaints
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/hashicorp/terraform-plugin-framework/diag"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/machineset"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/planner"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/rollout"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/tf/message"
+	tfschema "github.com/kubetaint/terraform-provider-kubetaint/internal/tf/schema"
+)
+
+// apply carries out what is desired, on as many MachineSets in parallel in a run as the
+// provider block allows; false where it has failed.
+func (r *machineSetTaints) apply(ctx context.Context, verb string, m model, desired wanted, timeout time.Duration, diags *diag.Diagnostics) bool {
+	linked, _ := tfschema.Linked(ctx, m.ToleratedBy, diags)
+	budget, _ := tfschema.BudgetOf(ctx, m.Evictions, r.Data.Evictions, diags)
+	if diags.HasError() {
+		return false
+	}
+	release, err := r.Data.Cluster.FollowMachines(ctx)
+	if err != nil {
+		diags.Append(explain(verb, desired, budget, nil, err))
+		return false
+	}
+	defer release()
+	err = r.Data.HandOver(ctx, desired.target, desired.Desired)
+	var sets []machineset.Observed
+	if err == nil {
+		sets, err = r.Data.Cluster.MachineSets(ctx)
+	}
+	if err != nil {
+		diags.Append(explain(verb, desired, budget, nil, err))
+		return false
+	}
+	meant := concerned(sets, desired)
+	if desired.Claim.Release {
+		// A replacement has no plan of its destroy.
+		message.WarnLeftBehind(desired.changes(sets), diags)
+	}
+	if len(meant) == 0 && desired.target.Selector == nil && !desired.Claim.Release {
+		diags.Append(gone(verb, desired))
+		return false
+	}
+	change := rollout.Change{
+		Owner: desired.Claim.Owner, MachineSets: &planner.DesiredSets{Target: desired.target, Desired: desired.Desired, AtOnce: int(r.Data.MaxConcurrentRollouts)},
+		Machines: rollout.Machines{Slots: &r.Data.Rollouts, Timeout: timeout}, Shared: &r.Data.Planned, Frees: r.Data.Frees(desired.named(), desired.replaces && desired.Claim.Release, desired.known), Limits: budget.Limits,
+	}
+	if !desired.Claim.Release {
+		change.Links = linked
+	}
+	done, err := rollout.Run(ctx, r.Data.Cluster, change, r.Data.Comparison)
+	if sets := (rollout.SetErrors)(nil); errors.As(err, &sets) {
+		for _, one := range sets {
+			diags.Append(explain(verb, desired, budget, one.Set, one.Err))
+		}
+		return false
+	}
+	if err != nil {
+		diags.Append(explain(verb, desired, budget, nil, err))
+		return false
+	}
+	message.WarnRetained(desired.target.Place(), done, diags)
+	return true
+}

@@ -1,0 +1,67 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package nodetaints
+
+import (
+	"cmp"
+	"context"
+	"errors"
+
+	"github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/path"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/planner"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/rollout"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/tf/message"
+)
+
+// explain words an error of a change.
+func explain(verb string, desired planner.NodeTaints, budget message.Budget, err error) diag.Diagnostic {
+	refused := new(rollout.RefusedError)
+	held, stuck := new(rollout.HoldError), new(rollout.StuckError)
+	if said := words(desired, budget).Explain(err, true); said != nil {
+		return said
+	}
+	switch {
+	case errors.As(err, &held), errors.As(err, &stuck):
+		return message.ExplainPods(message.Place(desired.Target), err)
+	case errors.As(err, &refused):
+		return message.ExplainRefusals(desired, refused.Refusals)
+	}
+	thing := message.Place(desired.Target)
+	detail := "The nodes are changed one by one; what was changed stays, and this resource owns each entry. "
+	if verb == "create" {
+		detail += "Nothing is saved in the state. "
+	}
+	detail += "Apply again to continue where it stopped."
+	switch {
+	case verb == "create" && len(desired.Claim.Absent) > 0:
+		// An import names taints that are there, so that it is no way to these.
+		detail += " To give up instead, let an apply succeed and destroy the resource: that restores the taints of absent_taints."
+	case verb == "create":
+		detail += " To give up instead, import the resource and destroy it."
+	}
+	if len(desired.Claim.Taints) == 0 {
+		verb = cmp.Or(map[string]string{"create": "remove", "delete": "restore"}[verb], verb)
+	}
+	if advice := message.Advise(err); advice != "" {
+		detail = advice + "\n\n" + detail
+	}
+	return diag.NewErrorDiagnostic("Unable to "+verb+" taints of "+thing, detail+"\n\nOriginal error: "+err.Error())
+}
+
+// explainWait words that a named node did not come.
+func explainWait(name string, err error) diag.Diagnostic {
+	if errors.Is(err, context.DeadlineExceeded) {
+		return diag.NewAttributeErrorDiagnostic(path.Root("node_name"), "Unable to find node \""+name+"\"",
+			"No node of this name joined the cluster before the operation timed out. Nothing has been written. Check the name (kubectl get nodes), or set a longer timeouts.create.\n\nOriginal error: "+err.Error())
+	}
+	return diag.NewAttributeErrorDiagnostic(path.Root("node_name"), "Unable to wait for node \""+name+"\"", "The wait was interrupted. Nothing has been written; apply again.\n\nOriginal error: "+err.Error())
+}
+
+// explainGone words that a named node went away between plan and apply.
+func explainGone(name string) diag.Diagnostic {
+	return diag.NewAttributeErrorDiagnostic(path.Root("node_name"), "Unable to update taints of node \""+name+"\": the node is gone",
+		"The node was there when this was planned, and is not now. Nothing has been written. Plan again: the resource then leaves the state, and the plan creates it.")
+}

@@ -1,0 +1,116 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package tolerationpolicy
+
+import (
+	"context"
+	"slices"
+
+	"github.com/hashicorp/terraform-plugin-framework/attr"
+	"github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/path"
+	"github.com/hashicorp/terraform-plugin-framework/types"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/admission"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/tf/managed"
+	tfschema "github.com/kubetaint/terraform-provider-kubetaint/internal/tf/schema"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/toleration"
+)
+
+// model is the resource as it is in configuration, plan and state.
+type model struct {
+	ID            types.String `tfsdk:"id"`
+	Name          types.String `tfsdk:"name"`
+	Match         types.Object `tfsdk:"match"`
+	Tolerations   types.Set    `tfsdk:"tolerations"`
+	Pin           types.Map    `tfsdk:"pin"`
+	FailurePolicy types.String `tfsdk:"failure_policy"`
+	Objects       types.Map    `tfsdk:"objects"`
+}
+
+// identity is what an import block by identity names.
+type identity struct {
+	Name types.String `tfsdk:"name"`
+}
+
+// ownership is what the resource remembers beside its state.
+type ownership = managed.Ownership[string]
+
+var (
+	matchAt = path.Root("match")
+	nameAt  = path.Root("name")
+)
+
+// claim returns what the model wants; false while any of it is not known or something is
+// wrong.
+func (m model) claim(ctx context.Context, own ownership, diags *diag.Diagnostics) (admission.Claim, bool) {
+	out := admission.Claim{Mark: admission.Mark{Owner: m.ID.ValueString(), Generation: own.Generation}}
+	out.Name = m.Name.ValueString()
+	match, matchKnown := tfschema.MatchOf(ctx, m.Match, matchAt, diags)
+	tolerations, known := tfschema.Tolerations(ctx, m.Tolerations, diags)
+	if !known || !matchKnown || m.Name.IsUnknown() || m.Pin.IsUnknown() || m.FailurePolicy.IsUnknown() || slices.ContainsFunc(pinValues(m.Pin), attr.Value.IsUnknown) {
+		return out, false
+	}
+	out.Match, out.Tolerations, out.Fail = match, tolerations, m.FailurePolicy.ValueString() == tfschema.FailurePolicyFail
+	diags.Append(m.Pin.ElementsAs(ctx, &out.Pin, false)...)
+	return out, !diags.HasError()
+}
+
+func pinValues(pin types.Map) []attr.Value {
+	var out []attr.Value
+	for _, v := range pin.Elements() {
+		out = append(out, v)
+	}
+	return out
+}
+
+// take puts into the model what a policy is, where it is not what the model says already:
+// the same in other words stays as it was written.
+func (m *model) take(ctx context.Context, is admission.Policy, own ownership, diags *diag.Diagnostics) {
+	var ignored diag.Diagnostics
+	if wants, known := m.claim(ctx, own, &ignored); known {
+		wants.Retiring = is.Retiring
+		if wants.Equal(is) {
+			return
+		}
+	}
+	m.Match = tfschema.MatchObject(ctx, is.Match, diags)
+	m.Tolerations = tfschema.TolerationSet(ctx, is.Tolerations, diags)
+	m.Pin = types.MapNull(types.StringType)
+	if len(is.Pin) > 0 {
+		pin, found := types.MapValueFrom(ctx, types.StringType, is.Pin)
+		diags.Append(found...)
+		m.Pin = pin
+	}
+	m.FailurePolicy = types.StringValue(tfschema.FailurePolicyIgnore)
+	if is.Fail {
+		m.FailurePolicy = types.StringValue(tfschema.FailurePolicyFail)
+	}
+}
+
+// keepWording plans what the state holds where the configuration says the same in other
+// words.
+func (m *model) keepWording(ctx context.Context, state model) {
+	var ignored diag.Diagnostics
+	planned, plannedKnown := tfschema.Tolerations(ctx, m.Tolerations, &ignored)
+	stored, storedKnown := tfschema.Tolerations(ctx, state.Tolerations, &ignored)
+	if plannedKnown && storedKnown && slices.EqualFunc(planned, stored, toleration.Equal) {
+		m.Tolerations = state.Tolerations
+	}
+	match, matchKnown := tfschema.MatchOf(ctx, m.Match, matchAt, &ignored)
+	before, beforeKnown := tfschema.MatchOf(ctx, state.Match, matchAt, &ignored)
+	if matchKnown && beforeKnown && match.String() == before.String() {
+		m.Match = state.Match
+	}
+}
+
+// wrong is the attribute objects.
+func wrong(ctx context.Context, objects map[string]string, diags *diag.Diagnostics) types.Map {
+	if objects == nil {
+		objects = map[string]string{}
+	}
+	out, found := types.MapValueFrom(ctx, types.StringType, objects)
+	diags.Append(found...)
+	return out
+}

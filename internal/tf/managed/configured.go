@@ -1,0 +1,44 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package managed
+
+import (
+	"context"
+
+	"github.com/hashicorp/terraform-plugin-framework/action"
+	"github.com/hashicorp/terraform-plugin-framework/datasource"
+	"github.com/hashicorp/terraform-plugin-framework/resource"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/tf/session"
+)
+
+// Resource is what every resource has: what the provider block gives to it, nil before the
+// provider is configured.
+type Resource struct {
+	Data *session.Data
+}
+
+// Configure takes the connection from the provider.
+func (r *Resource) Configure(_ context.Context, req resource.ConfigureRequest, resp *resource.ConfigureResponse) {
+	r.Data = session.DataFrom(req.ProviderData, &resp.Diagnostics)
+}
+
+// DataSource is what every data source has, as Resource is.
+type DataSource struct {
+	Data *session.Data
+}
+
+// Configure takes the connection from the provider.
+func (d *DataSource) Configure(_ context.Context, req datasource.ConfigureRequest, resp *datasource.ConfigureResponse) {
+	d.Data = session.DataFrom(req.ProviderData, &resp.Diagnostics)
+}
+
+// Action is what every action has, as Resource is.
+type Action struct {
+	Data *session.Data
+}
+
+// Configure takes the connection from the provider.
+func (a *Action) Configure(_ context.Context, req action.ConfigureRequest, resp *action.ConfigureResponse) {
+	a.Data = session.DataFrom(req.ProviderData, &resp.Diagnostics)
+}

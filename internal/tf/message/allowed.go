@@ -1,0 +1,139 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package message
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/path"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
+)
+
+// Refused words that the limits do not allow a change, at the first attribute of the resource
+// that is exceeded, or at the one that could save stranded pods.
+func (b Budget) Refused(e *eviction.LimitsError, about Subject, at path.Path) diag.Diagnostic {
+	if n := len(e.Stranded); n > 0 {
+		var list strings.Builder
+		table(&list, e.Report, true)
+		return diag.NewAttributeErrorDiagnostic(at, "Unable to "+about.String()+": "+CountVerb(n, "pod tolerates", "pods tolerate")+" the replaced taint, but not the new one",
+			about.written()+" "+about.advice()+"\n"+list.String())
+	}
+	_, list := Preview(about, e.Report)
+	summary := "Unable to " + about.String() + ": " + exceeds(e, e.Exceeded[0])
+	detail := about.written() + " " + about.instead() + ", or " + b.change(e.Exceeded) + ".\n\n" + list
+	if all := named(e); all != "" {
+		detail = all + "\n\n" + detail
+	}
+	if i := slices.IndexFunc(e.Exceeded, isOnly); i >= 0 {
+		detail += "\n\n" + b.approve(e, e.Exceeded[i])
+	}
+	for _, x := range e.Exceeded {
+		if b.own(x.Limit) {
+			return diag.NewAttributeErrorDiagnostic(path.Root("evictions").AtName(string(x.Limit)), summary, detail)
+		}
+	}
+	return diag.NewErrorDiagnostic(summary, detail)
+}
+
+// own reports whether a limit is the resource's own.
+func (b Budget) own(limit eviction.Limit) bool {
+	return b.Ours && !slices.Contains(b.Inherited, string(limit))
+}
+
+// exceeds reports what is exceeded, without a full stop.
+func exceeds(e *eviction.LimitsError, x eviction.Excess) string {
+	verb := "might"
+	if x.Certain {
+		verb = "would"
+	}
+	pods := Count(x.Count, "pod")
+	switch x.Limit {
+	case eviction.ProtectedNamespaces:
+		return fmt.Sprintf("%s of protected namespaces %s be evicted", pods, verb)
+	case eviction.ProtectedSelector:
+		return fmt.Sprintf("%s that protected_selector %q matches %s be evicted", pods, e.Limits.Selector, verb)
+	case eviction.MaxPending:
+		return fmt.Sprintf("%s %s stay Pending, and max_pending allows %d%s", pods, verb, x.Allowed, Uncreated(x))
+	case eviction.MaxLost:
+		return fmt.Sprintf("%s %s be lost, and max_lost allows %d", pods, verb, x.Allowed)
+	case eviction.Only:
+		return unapproved(e, x, verb)
+	case eviction.MaxPods:
+	}
+	return fmt.Sprintf("%s %s be evicted%s, and max_pods allows %d", pods, verb, elsewhere(x), x.Allowed)
+}
+
+// Uncreated reports how many of the pods that exceed max_pending are not even created, "" for none.
+func Uncreated(x eviction.Excess) string {
+	if x.Refused == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" (%d not created)", x.Refused)
+}
+
+// elsewhere reports how many of the pods run on nodes that do not change.
+func elsewhere(x eviction.Excess) string {
+	if x.Preempted == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" (%d elsewhere, by preemption)", x.Preempted)
+}
+
+// named reports what the summary does not: the names of pods, and the other limits.
+func named(e *eviction.LimitsError) string {
+	var lines []string
+	for _, x := range e.Exceeded {
+		counts := x.Limit == eviction.MaxPods || x.Limit == eviction.MaxPending
+		switch {
+		case isOnly(x):
+			lines = append(lines, unlisted(e, x)...)
+		case !counts:
+			lines = append(lines, exceeds(e, x)+": "+Some(x.Pods)+".")
+		case len(e.Exceeded) > 1:
+			lines = append(lines, exceeds(e, x)+".")
+		}
+	}
+	if slices.ContainsFunc(e.Exceeded, func(x eviction.Excess) bool { return x.Preempted > 0 }) {
+		var victims []string
+		for _, v := range e.Report.Outcome().Victims {
+			victims = append(victims, v.Pod.Key())
+		}
+		lines = append(lines, "Preemption by replacements evicts elsewhere: "+Some(victims)+".")
+	}
+	return strings.Join(lines, "\n")
+}
+
+// change reports which attributes are to be changed to allow the evictions, and where they
+// are.
+func (b Budget) change(exceeded []eviction.Excess) string {
+	var own, inherited []string
+	for _, x := range exceeded {
+		if isOnly(x) {
+			continue
+		}
+		if b.own(x.Limit) {
+			own = append(own, string(x.Limit))
+		} else {
+			inherited = append(inherited, string(x.Limit))
+		}
+	}
+	var out []string
+	if len(own) > 0 {
+		out = append(out, strings.Join(own, " and ")+" in evictions")
+	}
+	if len(inherited) > 0 {
+		out = append(out, strings.Join(inherited, " and ")+" in evictions of the provider block")
+	}
+	if len(out) > 0 {
+		out = []string{"change " + strings.Join(out, " and ")}
+	}
+	if slices.ContainsFunc(exceeded, isOnly) {
+		out = append(out, "approve these evictions as shown below")
+	}
+	return strings.Join(out, " and ")
+}

@@ -1,0 +1,60 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package message
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
+)
+
+func isOnly(x eviction.Excess) bool { return x.Limit == eviction.Only }
+
+// unlisted reports what the summary does not: that only is exceeded too, and which of the workloads are
+// not approved where that are not all in the table.
+func unlisted(e *eviction.LimitsError, x eviction.Excess) (lines []string) {
+	if len(e.Exceeded) > 1 {
+		lines = append(lines, exceeds(e, x)+".")
+	}
+	if n := len(x.Workloads); n > 1 && n < len(rowsOf(e.Report, told{})) {
+		lines = append(lines, "Not approved: "+Some(byDanger(e.Report, x.Workloads))+".")
+	}
+	return lines
+}
+
+// unapproved words which workloads an approval is missing for, without a full stop.
+func unapproved(e *eviction.LimitsError, x eviction.Excess, verb string) string {
+	of := byDanger(e.Report, x.Workloads)
+	names := of[0]
+	if rest := len(of) - 1; rest > 0 {
+		names += " and " + Count(rest, "more workload")
+	}
+	lacks := "evictions.only does not list " + Agree(x.Count, "it", "them")
+	if len(e.Limits.Only) == 0 {
+		lacks = "evictions.only = [] allows none"
+	}
+	return fmt.Sprintf("%s of %s %s be evicted%s, and %s", Count(x.Count, "pod"), names, verb, elsewhere(x), lacks)
+}
+
+// byDanger writes workloads in the order of the table's rows.
+func byDanger(report *eviction.Report, workloads []eviction.Approval) []string {
+	rank := map[string]int{}
+	for i, r := range rowsOf(report, told{}) {
+		rank[r.name] = i
+	}
+	at := func(a eviction.Approval) int {
+		if i, is := rank[rowName(a.Kind, a.Namespace, a.Name)]; is {
+			return i
+		}
+		return len(rank)
+	}
+	sorted := slices.Clone(workloads)
+	slices.SortStableFunc(sorted, func(a, b eviction.Approval) int { return at(a) - at(b) })
+	out := make([]string, len(sorted))
+	for i, a := range sorted {
+		out[i] = a.String()
+	}
+	return out
+}

@@ -1,0 +1,76 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package message
+
+import (
+	"errors"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/labels"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
+)
+
+func parsed(t *testing.T, selector string) labels.Selector {
+	t.Helper()
+	out, err := labels.Parse(selector)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+func of(n int64) *int64 { return &n }
+
+// TestBudget_says: what is exceeded, in words. The tests of eviction.Limits show what counts.
+func TestBudget_says(t *testing.T) {
+	t.Parallel()
+	report := reportOf(leaving(2, "Deployment/now", eviction.EvictedNow, func(v *eviction.PodVerdict) { v.Pod.Labels = labels.Set{"tier": "gold"} }), leaving(1, "Deployment/unknown", eviction.Unknown, func(v *eviction.PodVerdict) { v.Pod.Namespace = "prod" }))
+	for want, limits := range map[string]eviction.Limits{
+		"3 pods would be evicted, and max_pods allows 2":                      {MaxPods: of(2)},
+		"1 pod of protected namespaces might be evicted":                      {Namespaces: []string{"prod", "quiet"}},
+		`2 pods that protected_selector "tier=gold" matches would be evicted`: {Selector: parsed(t, "tier=gold")},
+		`1 pod that protected_selector "tier!=gold" matches might be evicted`: {Selector: parsed(t, "tier!=gold")},
+	} {
+		over := new(eviction.LimitsError)
+		if !errors.As(limits.Check(report), &over) {
+			t.Errorf("%+v allows it", limits)
+		} else if got := exceeds(over, over.Exceeded[0]); got != want {
+			t.Errorf("it says %q, want %q", got, want)
+		}
+	}
+}
+
+// An urgent pod finds room where a bare one was, and two others find none.
+func TestBudget_saysWhatBecomesOfReplacements(t *testing.T) {
+	t.Parallel()
+	c := aCluster().node("worker-2", 4).pods("worker-1", "pay/Deployment/core", 1, 3, urgent).pods("worker-2", "prod/one-off", 1, 2).pods("worker-1", "shop/Deployment/web", 2, 9)
+	report := eviction.Evaluate(c.Snapshot, eviction.Change{Taints: map[string][]corev1.Taint{"worker-1": taintsOf(t, "a:NoExecute")}}, eviction.ComparisonOff)
+	for want, limits := range map[string]eviction.Limits{
+		"4 pods would be evicted (1 elsewhere, by preemption), and max_pods allows 3": {MaxPods: of(3)},
+		"2 pods would stay Pending, and max_pending allows 1":                         {MaxPending: of(1)},
+		"1 pod would be lost, and max_lost allows 0":                                  {MaxLost: of(0)},
+	} {
+		over := new(eviction.LimitsError)
+		if !errors.As(limits.Check(report), &over) {
+			t.Errorf("%+v allows it", limits)
+		} else if got := exceeds(over, over.Exceeded[0]); got != want {
+			t.Errorf("it says %q, want %q", got, want)
+		}
+	}
+}
+
+func TestSome_namesFiveAndCountsTheRest(t *testing.T) {
+	t.Parallel()
+	for want, all := range map[string][]string{
+		"":                         nil,
+		"a, b, c, d, e":            {"a", "b", "c", "d", "e"},
+		"a, b, c, d, e and 2 more": {"a", "b", "c", "d", "e", "f", "g"},
+	} {
+		if got := Some(all); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+}

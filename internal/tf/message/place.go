@@ -1,0 +1,45 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package message
+
+import (
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/planner"
+)
+
+// Place names the nodes that are meant, such as node "worker-3".
+func Place(target planner.Target) string {
+	names := target.Named()
+	switch {
+	case target.MachineSets != nil:
+		return "the nodes of " + target.MachineSets.Place()
+	case target.Selector != nil:
+		return "nodes matching \"" + target.Selector.String() + "\""
+	case len(names) == 1:
+		return "node \"" + names[0] + "\""
+	}
+	return "nodes " + Some(names)
+}
+
+// Where names them with the number of those that change.
+func Where(target planner.Target, nodes int) string {
+	names := target.Named()
+	switch {
+	case target.MachineSets != nil:
+		return "the nodes of " + target.MachineSets.Place()
+	case target.Selector != nil:
+		return Count(nodes, "node") + " matching \"" + target.Selector.String() + "\""
+	case len(names) == 1:
+		return "node \"" + names[0] + "\""
+	}
+	return Count(nodes, "node") + " (" + Some(names) + ")"
+}
+
+// About words what a change of taints is about.
+func About(verb, preposition string, target planner.Target, plan planner.NodePlan) Subject {
+	s := Subject{Verb: verb, Preposition: preposition, Taints: plan.Brought(), Where: Where(target, len(plan.Switches))}
+	for _, one := range plan.Switches {
+		s.Nodes = append(s.Nodes, one.Node.Name)
+	}
+	return s
+}

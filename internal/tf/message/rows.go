@@ -1,0 +1,321 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package message
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
+)
+
+// danger is what becomes of a workload, the gravest first.
+type danger int
+
+const (
+	strandedPods danger = iota
+	lostPods
+	refusedPods
+	uncreatedPods
+	pendingPods
+	perhapsPending
+	perhapsEvicted
+	preemptedPods
+	beyondBudget
+	daemonPods
+	stuckPods
+	fine
+)
+
+// String is the word for it in a table.
+func (d danger) String() string {
+	return [...]string{"STRANDED", "LOST", "REFUSED", "NOT CREATED", "PENDING", "PENDING?", "MAYBE", "PREEMPT", "PDB", "DAEMON", "STAYS", "ok"}[d]
+}
+
+// row is a workload in a table.
+type row struct {
+	danger                 danger
+	count, name, when, why string
+	// pods is how many of its pods the row is about, weight how many count.
+	pods, weight int
+}
+
+// told is what rows tell beside what they always do.
+type told struct {
+	// stranded pods have a row because apply refuses to strand them; PodDisruptionBudgets have their names.
+	stranded, budgets bool
+}
+
+// rowsOf returns the rows of a report, sorted by danger.
+func rowsOf(report *eviction.Report, tell told) []row {
+	var out []row
+	for _, w := range report.Workloads() {
+		if c := newCensus(w, tell); c.pods() > 0 {
+			out = append(out, c.row())
+		}
+	}
+	slices.SortStableFunc(out, func(a, b row) int {
+		return cmp.Or(cmp.Compare(a.danger, b.danger), cmp.Compare(b.weight, a.weight), cmp.Compare(a.name, b.name))
+	})
+	return out
+}
+
+// census is a workload's pods, counted by what there is to tell about them.
+type census struct {
+	eviction.Workload
+	// evicted and unknown are those that run; stays are those that there is something to tell about.
+	evicted, unknown, stays []eviction.PodVerdict
+	stranded, misscheduled  int
+	localData               bool
+	beyond                  *eviction.Beyond
+	tell                    told
+}
+
+func newCensus(w eviction.Workload, tell told) *census {
+	c := &census{Workload: w, tell: tell}
+	for _, v := range w.Pods {
+		if v.Pod.Completed || v.Pod.Terminating {
+			continue
+		}
+		switch {
+		case v.Leaves():
+			c.evicted = append(c.evicted, v)
+			c.localData = c.localData || v.Pod.LocalData
+		case v.Verdict == eviction.Unknown:
+			c.unknown = append(c.unknown, v)
+		case !v.Plain():
+			c.stays = append(c.stays, v)
+		}
+		if tell.stranded && v.Stranded && !v.Spared {
+			c.stranded++
+		}
+		if v.Misscheduled {
+			c.misscheduled++
+		}
+		if v.Beyond != nil {
+			c.beyond = v.Beyond
+		}
+	}
+	return c
+}
+
+// pods is how many pods there is something to tell about.
+func (c *census) pods() int {
+	return len(c.evicted) + len(c.unknown) + len(c.stays) + c.Summary.Preempted.Max
+}
+
+// leaves is how many pods are evicted, or may be.
+func (c *census) leaves() int { return c.pods() - len(c.stays) }
+
+// row judges a workload by the gravest that happens to its pods.
+func (c *census) row() row {
+	s := c.Summary
+	r := row{name: rowName(c.Owner.Kind, c.Namespace, c.Owner.Name), when: c.when(), pods: c.pods()}
+	set := func(d danger, n eviction.Range, of int, why string) {
+		r.danger, r.count, r.weight, r.why = d, amount(n, of), n.Max, why
+	}
+	switch {
+	case c.stranded > 0:
+		set(strandedPods, exactly(c.stranded), c.pods(), "tolerates the old taint")
+	case s.Lost > 0:
+		set(lostPods, exactly(s.Lost), s.Lost, "no controller")
+	case c.Owner.Kind == barePod && s.Preempted.Max > 0:
+		set(lostPods, s.Preempted, s.Preempted.Max, "no controller; preempted")
+	case s.Rejected > 0:
+		set(refusedPods, exactly(s.Rejected), c.leaves(), "namespace forbids it")
+	case s.Refused.Max > 0:
+		set(uncreatedPods, s.Refused, c.leaves(), c.uncreated())
+	case s.Pending.Max > 0 && len(c.evicted) == 0 && s.Preempted.Max == 0:
+		set(perhapsEvicted, exactly(len(c.unknown)), c.pods(), c.doubt())
+	case s.Pending.Max > 0 && s.Pending.Min == s.Pending.Max:
+		set(pendingPods, s.Pending, c.leaves(), c.pending())
+	case s.Pending.Max > 0:
+		set(perhapsPending, s.Pending, c.leaves(), c.perhaps())
+	default:
+		c.calmer(set)
+	}
+	c.beside(&r)
+	return r
+}
+
+// rowName names a workload in a table.
+func rowName(kind, namespace, name string) string {
+	return fmt.Sprintf("%s %s/%s", kind, namespace, name)
+}
+
+// barePod is the kind of a pod without a controller.
+const barePod = "Pod"
+
+// calmer judges a workload all of whose pods find a place, or are not looking for one.
+func (c *census) calmer(set func(danger, eviction.Range, int, string)) {
+	s := c.Summary
+	switch {
+	case len(c.unknown) > 0:
+		set(perhapsEvicted, exactly(len(c.unknown)), c.pods(), c.doubt())
+	case s.Preempted.Max > 0:
+		set(preemptedPods, s.Preempted, c.leaves(), "preempted; fits again")
+	case s.Daemons > 0:
+		set(daemonPods, exactly(s.Daemons), c.leaves(), c.noDaemon())
+	case c.beyond != nil && !c.beyond.Obeyed:
+		set(beyondBudget, exactly(len(c.evicted)), c.leaves(), c.pdb()+", bypassed")
+	case len(c.evicted) > 0 && c.evicted[0].Pod.Mirror:
+		set(fine, exactly(len(c.evicted)), c.pods(), "recreated by the kubelet")
+	case len(c.evicted) > 0 && c.Owner.DaemonSet():
+		set(fine, exactly(len(c.evicted)), c.pods(), "recreated on its node")
+	case len(c.evicted) > 0 && c.Outcome.Delayed.Max > 0:
+		set(fine, exactly(len(c.evicted)), c.pods(), "fits later")
+	case len(c.evicted) > 0:
+		set(fine, exactly(len(c.evicted)), len(c.evicted), "fits elsewhere")
+	default:
+		set(stuckPods, exactly(len(c.stays)), len(c.stays), c.staying())
+	}
+}
+
+// beside adds what else there is to tell.
+func (c *census) beside(r *row) {
+	if c.localData && r.danger != refusedPods {
+		r.why += "; emptyDir gone"
+	}
+	if c.beyond != nil && r.danger != beyondBudget {
+		r.why += "; " + c.pdb()
+	}
+}
+
+// pdb words what the PodDisruptionBudget allows that is exceeded. Its namespace is the workload's.
+func (c *census) pdb() string {
+	if c.tell.budgets {
+		return fmt.Sprintf("PDB %s allows %d", c.beyond.Name, c.beyond.Allowed)
+	}
+	return fmt.Sprintf("PDB allows %d", c.beyond.Allowed)
+}
+
+// uncreated words which quota keeps replacements from being created, and how many others find no node.
+func (c *census) uncreated() string {
+	out := c.Outcome.Refusal.Brief()
+	if n := c.Summary.Unplaced; n.Max > 0 {
+		out += "; " + Number(n) + " Pending"
+	}
+	return out
+}
+
+// pending words why replacements are Pending.
+func (c *census) pending() string {
+	if len(c.evicted) == 0 {
+		return "preempted; " + c.noNode()
+	}
+	return c.noNode()
+}
+
+// perhaps words what decides how many replacements are Pending.
+func (c *census) perhaps() string {
+	if c.Outcome.PolicyUnknown {
+		return "depends on order or policy"
+	}
+	return "depends on order"
+}
+
+func (c *census) noNode() string {
+	o := &c.Outcome
+	switch {
+	case len(o.Awaits) > 0:
+		return "needs new machines"
+	case o.Pending.Max == 0:
+		return "waits for an earlier pod"
+	case o.Placed.Max > 0:
+		return "no room: " + o.Brief
+	default:
+		return "no node: " + o.Brief
+	}
+}
+
+// doubt words why it is not known whether pods are evicted.
+func (c *census) doubt() string {
+	switch v := c.unknown[0]; {
+	case v.Hedged:
+		return "if tolerations come late"
+	case v.Doubt == eviction.DoubtCountdown:
+		return "its countdown has started"
+	case gated(v):
+		return "comparison_operators unset"
+	default:
+		return "not known"
+	}
+}
+
+// gated reports whether the feature gate of comparisons decides whether a pod is evicted.
+func gated(v eviction.PodVerdict) bool {
+	return v.Verdict == eviction.Unknown && !v.Hedged && v.Doubt == eviction.DoubtGate
+}
+
+// noDaemon words why a DaemonSet does not recreate its pods.
+func (c *census) noDaemon() string {
+	if v := c.evicted[0]; v.Taint != nil {
+		return "not recreated while tainted"
+	}
+	return "not recreated on these nodes"
+}
+
+// staying words what there is to tell about pods that stay.
+func (c *census) staying() string {
+	switch v := c.stays[0]; {
+	case c.misscheduled > 0:
+		return "mis-scheduled"
+	case v.NoPlace:
+		return "fits nowhere if recreated"
+	case v.Hedged:
+		return "if tolerations come late"
+	default:
+		return "not scheduled here again"
+	}
+}
+
+// Number writes a range: "4", "2-3".
+func Number(n eviction.Range) string {
+	if n.Min != n.Max {
+		return fmt.Sprintf("%d-%d", n.Min, n.Max)
+	}
+	return fmt.Sprint(n.Max)
+}
+
+// exactly is a count that no order changes.
+func exactly(n int) eviction.Range { return eviction.Range{Min: n, Max: n} }
+
+// amount writes how many of so many pods: "4", "2-3", "2-3/5".
+func amount(n eviction.Range, of int) string {
+	out := Number(n)
+	if n.Max < of {
+		out += fmt.Sprintf("/%d", of)
+	}
+	return out
+}
+
+// when words after how long pods are evicted.
+func (c *census) when() string {
+	var seconds []int64
+	var parts []string
+	for _, v := range c.evicted {
+		if v.Verdict == eviction.Drained {
+			parts = []string{"drain"}
+		} else {
+			seconds = append(seconds, v.AfterSeconds)
+		}
+	}
+	if len(seconds) > 0 {
+		first, last := slices.Min(seconds), slices.Max(seconds)
+		span := fmt.Sprintf("%ds", last)
+		if first != last {
+			span = fmt.Sprintf("%d-%ds", first, last)
+		}
+		parts = append([]string{span}, parts...)
+	}
+	if len(c.unknown) > 0 {
+		parts = append(parts, "?")
+	}
+	if len(parts) == 0 {
+		return "-"
+	}
+	return strings.Join(parts, "/")
+}

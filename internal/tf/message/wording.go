@@ -1,0 +1,337 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package message
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/printable"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
+)
+
+// Subject is what a warning is about.
+type Subject struct {
+	// Verb is what is done, such as "Applying"; Taints what it is done with.
+	Verb   string
+	Taints []corev1.Taint
+	// It takes the taints' place where none is written, and pods are evicted whatever they
+	// tolerate.
+	What string
+	// Preposition joins verb and place: "to", "on", "from".
+	Preposition string
+	// Where names the nodes: `node "worker-3"` or `40 nodes matching "pool=gpu"`.
+	Where string
+	// Nodes are the names of those that change, where nodes are written to themselves.
+	Nodes []string
+	// Began reports that the apply which is refused has begun: what comes before these
+	// taints may be written, of this resource and of others.
+	Began bool
+	// Left reports what a change that is refused has left, where that is neither nothing nor
+	// what Began stands for.
+	Left string
+	// RefusesStranded reports that apply refuses to strand pods.
+	RefusesStranded bool
+	// Rescue reports how the resource can have pods tolerate a new taint first;
+	// empty for a kubetaint_workload_tolerations that tolerated_by names.
+	Rescue string
+	// Instead reports what to do in place of a change that a limit refuses; empty for what is
+	// said of taints.
+	Instead string
+	// NodeGroups are those to which an autoscaler may add nodes, as NodeGroups returns them.
+	NodeGroups []string
+}
+
+// advice reports what stranded pods are and what to do about them.
+func (s Subject) advice() string {
+	rescue := cmp.Or(s.Rescue, "add a kubetaint_workload_tolerations for it and name its id in tolerated_by of this resource (and remove a depends_on that puts these taints before the tolerations)")
+	return "A pod is stranded if it tolerates a taint that is removed, and so belongs on these nodes, but does not tolerate the taint that replaces it. " +
+		"Let these pods tolerate the new taint first: " + rescue + ". To write the taints all the same, set evictions = { stranded = \"evict\" }."
+}
+
+// instead reports what to do about a limit that is exceeded, beside changing it.
+func (s Subject) instead() string {
+	if s.Instead != "" {
+		return s.Instead
+	}
+	if s.What != "" {
+		return "Tolerations do not keep these pods: choose other machines or nodes"
+	}
+	return "Add tolerations to the pods that must stay, choose other nodes"
+}
+
+// written reports what a refused change has left.
+func (s Subject) written() string {
+	if s.Left != "" {
+		return s.Left
+	}
+	if !s.Began {
+		return "Nothing has been written."
+	}
+	where := s.Where
+	switch len(s.Nodes) {
+	case 0:
+	case 1:
+		where = "node " + s.Nodes[0]
+	default:
+		where = "nodes " + Some(s.Nodes)
+	}
+	return "This apply has written no taint to " + where + ". What it wrote before, such as tolerations or other taints, stays as it is."
+}
+
+// String returns the beginning of a sentence.
+func (s Subject) String() string {
+	what := cmp.Or(s.What, taint.FormatAll(s.Taints))
+	if len(s.Taints) > 2 {
+		what = fmt.Sprintf("%s and %d more taints", taint.FormatAll(s.Taints[:1]), len(s.Taints)-1)
+	}
+	return strings.Join(slices.DeleteFunc([]string{s.Verb, what, s.Preposition, s.Where}, func(part string) bool { return part == "" }), " ")
+}
+
+// Grounds of the answer to "would another node take it?" where pods are looked at one by one, and what
+// may make it wrong.
+const (
+	Judged        = "Whether a pod fits another node is judged by taints, cordons, node selector, required node affinity, bound volumes and requests, for each pod independently of the others."
+	NotConsidered = "Pod affinity and anti-affinity, topology spread, volumes that are not bound yet and nodes that an autoscaler would add are not considered."
+)
+
+// notModelled names what a simulation does not know and what may make its outcome wrong, "" where none has
+// been made. Nodes of an autoscaler, devices and other schedulers are named where pods at hand need them.
+func notModelled(s Subject, report *eviction.Report) string {
+	out := report.Outcome()
+	if out.Orders == 0 {
+		return ""
+	}
+	var parts []string
+	if out.Unplaced.Max > 0 {
+		parts = append(parts, autoscaled(s.NodeGroups)...)
+	}
+	if out.UnknownQuotas {
+		parts = append(parts, "quotas")
+	}
+	if n := len(out.UnmodelledQuotas); n > 0 {
+		parts = append(parts, map[bool]string{true: "quota ", false: "quotas "}[n == 1]+Some(out.UnmodelledQuotas))
+	}
+	if out.UnknownRanges {
+		parts = append(parts, "LimitRanges")
+	}
+	if n := len(out.UnmodelledRanges); n > 0 {
+		parts = append(parts, map[bool]string{true: "LimitRange ", false: "LimitRanges "}[n == 1]+Some(out.UnmodelledRanges))
+	}
+	if out.UnknownVolumeLimits {
+		parts = append(parts, "volume limits")
+	}
+	parts = append(parts, out.UnmodelledStorage...)
+	parts = append(parts, unmodelledPods(report)...)
+	if len(parts) == 0 {
+		return ""
+	}
+	text := "Not modelled:"
+	for i, part := range parts {
+		part += map[bool]string{false: ",", true: "."}[i == len(parts)-1]
+		space := " "
+		if width := len(text) - strings.LastIndexByte(text, '\n') - 1; width+len(part) >= tableWidth {
+			space = "\n  "
+		}
+		text += space + part
+	}
+	return text
+}
+
+// fewOrders reports that the cluster is too large for all orders, "" where all were tried.
+func fewOrders(report *eviction.Report) string {
+	out := report.Outcome()
+	switch {
+	case out.Cut:
+		return fmt.Sprintf("Large cluster: 1 of %d orders was tried in part. Fewer pods may be Pending.", out.Wanted)
+	case out.Orders < out.Wanted:
+		return fmt.Sprintf("Large cluster: %d of %d orders were tried. Ranges may be wider.", out.Orders, out.Wanted)
+	}
+	return ""
+}
+
+// unmodelledPods names what of the evicted pods a simulation does not know.
+func unmodelledPods(report *eviction.Report) (parts []string) {
+	out := report.Outcome()
+	var schedulers []string
+	devices, ephemeral := 0, 0
+	for _, v := range report.Pods {
+		if group := out.Of(v.Pod); group != nil && group.UnknownVolumes {
+			ephemeral++
+		}
+		if d := v.Pod.Demand; d != nil && out.Of(v.Pod) != nil {
+			if d.Devices {
+				devices++
+			}
+			if d.Scheduler != "" && !slices.Contains(schedulers, d.Scheduler) {
+				schedulers = append(schedulers, d.Scheduler)
+			}
+		}
+	}
+	if devices > 0 {
+		parts = append(parts, "the devices that "+CountVerb(devices, "pod claims", "pods claim"))
+	}
+	if ephemeral > 0 {
+		parts = append(parts, "ephemeral volumes of "+Count(ephemeral, "pod"))
+	}
+	if slices.Sort(schedulers); len(schedulers) > 0 {
+		parts = append(parts, "scheduler "+Some(schedulers))
+	}
+	return parts
+}
+
+// Preview words a report as a warning. The summary alone carries the danger:
+// command lines fold warnings with equal summaries, and -compact-warnings shows
+// nothing else. It returns an empty summary where there is nothing to warn of.
+func Preview(s Subject, report *eviction.Report) (summary, detail string) {
+	total := report.Summary()
+	stuck, misscheduled := notable(report)
+	stranded, hedges := CountStranded(report), countHedges(report)
+	switch {
+	case total.Affected() > 0:
+		summary = s.String() + " " + effect(total, report)
+	case stuck+misscheduled > 0:
+		summary = s.String() + " evicts no pods, but " + leftovers(stuck, misscheduled)
+	case stranded > 0:
+		summary = s.String() + " evicts no pods, but " + Count(stranded, "pod") + " could not be scheduled there again"
+	case hedges.pods > 0:
+		summary = s.String() + " evicts no pods, but " + Count(hedges.pods, "pod") + " might not be scheduled there again"
+	case total.Completed > 0:
+		return s.String() + " deletes " + Count(total.Completed, "completed pod"), "No running pod is evicted."
+	default:
+		return "", ""
+	}
+	summary += hedges.reservation(s.RefusesStranded, stranded, total.Affected())
+	var b strings.Builder
+	table(&b, report, s.RefusesStranded)
+	for _, aside := range Asides(s, report) {
+		b.WriteString("\n\n" + aside)
+	}
+	return summary, strings.TrimPrefix(b.String(), "\n")
+}
+
+// Asides returns what neither the summary nor the table of Preview holds, in paragraphs.
+func Asides(s Subject, report *eviction.Report) []string {
+	var out []string
+	total, stranded, hedges := report.Summary(), CountStranded(report), countHedges(report)
+	if total.Completed > 0 {
+		out = append(out, CountVerb(total.Completed, "completed pod is", "completed pods are")+" deleted as well.")
+	}
+	if slices.ContainsFunc(report.Pods, gated) {
+		out = append(out, "To make MAYBE certain, set comparison_operators in the provider block.")
+	}
+	if hedges.pods > 0 {
+		out = append(out, hedges.advice(s.RefusesStranded))
+	}
+	if s.RefusesStranded && stranded > 0 {
+		out = append(out, "Apply writes no taint while pods are stranded. "+s.advice())
+	}
+	if tried := fewOrders(report); tried != "" {
+		out = append(out, tried)
+	}
+	if missing := notModelled(s, report); missing != "" {
+		out = append(out, missing)
+	}
+	for _, gap := range report.Gaps {
+		out = append(out, "Not complete: "+gap+".")
+	}
+	return out
+}
+
+// effect words how many pods are evicted, and what of that is dangerous.
+func effect(total eviction.Summary, report *eviction.Report) string {
+	var out string
+	switch {
+	case total.Evicted() == 0:
+		out = "may evict " + Count(total.Unknown, "pod")
+	case total.Unknown == 0:
+		out = "evicts " + Count(total.Evicted(), "pod")
+	default:
+		out = fmt.Sprintf("evicts %s and may evict %d more", Count(total.Evicted(), "pod"), total.Unknown)
+	}
+	var dangers []string
+	add := func(n eviction.Range, what string) {
+		if n.Max > 0 {
+			dangers = append(dangers, Number(n)+" "+what)
+		}
+	}
+	add(exactly(total.Lost), "lost")
+	add(exactly(total.Rejected), "refused")
+	pending := "pending"
+	if total.Awaiting > 0 {
+		pending = fmt.Sprintf("pending (%d until new machines are ready)", total.Awaiting)
+	}
+	add(total.Refused, "not created")
+	add(total.Unplaced, pending)
+	add(total.Preempted, "preempted elsewhere")
+	add(exactly(beyond(report)), "beyond a PodDisruptionBudget")
+	add(exactly(total.Daemons), "of DaemonSets")
+	if len(dangers) > 0 {
+		out += ": " + strings.Join(dangers, ", ")
+	}
+	return out
+}
+
+// beyond counts the pods that taints evict beyond what their PodDisruptionBudgets allow.
+func beyond(report *eviction.Report) int {
+	type budget struct{ namespace, name string }
+	n, seen := 0, map[budget]bool{}
+	for _, v := range report.Pods {
+		if v.Beyond == nil || v.Beyond.Obeyed {
+			continue
+		}
+		n++
+		if b := (budget{v.Pod.Namespace, v.Beyond.Name}); !seen[b] {
+			seen[b] = true
+			n -= v.Beyond.Allowed
+		}
+	}
+	return n
+}
+
+// notable counts pods that stay and that there is yet something to say about.
+func notable(report *eviction.Report) (stuck, misscheduled int) {
+	for _, v := range report.Pods {
+		switch {
+		case v.Verdict != eviction.Stays:
+		case v.Misscheduled:
+			misscheduled++
+		case v.NoPlace:
+			stuck++
+		}
+	}
+	return stuck, misscheduled
+}
+
+func leftovers(stuck, misscheduled int) string {
+	var parts []string
+	if stuck > 0 {
+		parts = append(parts, Count(stuck, "pod")+" could not be scheduled again")
+	}
+	if misscheduled > 0 {
+		parts = append(parts, Count(misscheduled, "DaemonSet pod")+" will be mis-scheduled")
+	}
+	return strings.Join(parts, " and ")
+}
+
+// Count writes a number with its noun: "1 pod", "2 pods".
+func Count(n int, noun string) string { return printable.Count(n, noun) }
+
+// CountVerb writes a number with the verb that agrees with it.
+func CountVerb(n int, one, many string) string {
+	return fmt.Sprintf("%d %s", n, Agree(n, one, many))
+}
+
+// Agree chooses the word that agrees with a number.
+func Agree(n int, one, many string) string {
+	if n == 1 {
+		return one
+	}
+	return many
+}

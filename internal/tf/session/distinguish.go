@@ -1,0 +1,124 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package session
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/path"
+	"github.com/hashicorp/terraform-plugin-framework/types"
+)
+
+// usedBy is who has used a summary first: the noun of a data source or an action with the detail, or a resource,
+// whose noun is empty, with its id.
+type usedBy struct{ noun, text string }
+
+// attributes is a plan or a state.
+type attributes interface {
+	GetAttribute(ctx context.Context, at path.Path, target any) diag.Diagnostics
+}
+
+// Distinguish adds the id of a resource to each of its warnings and errors whose summary another resource
+// of this run has used already. Command lines show warnings with equal summaries as one, of the
+// first resource alone (Terraform's internal/tfdiags/consolidate_warnings.go). The id is that of
+// the first of all that has one.
+func (d *Data) Distinguish(ctx context.Context, diags *diag.Diagnostics, all ...attributes) {
+	defer d.label(diags)
+	id := IDOf(ctx, all...)
+	if id == "" {
+		return
+	}
+	for i, one := range *diags {
+		if first, used := d.warned.LoadOrStore(one.Summary(), usedBy{text: id}); !used || first == (usedBy{text: id}) {
+			continue
+		}
+		(*diags)[i] = withSummary(one, one.Summary()+" (for "+id+")")
+	}
+}
+
+// label adds the provider block to each warning. Blocks with an alias are processes of their own, which
+// know nothing of each other's warnings, and the same change of two clusters has the same summary.
+func (d *Data) label(diags *diag.Diagnostics) {
+	if d == nil || d.Label == "" {
+		return
+	}
+	for i, one := range *diags {
+		if one.Severity() == diag.SeverityWarning {
+			(*diags)[i] = withSummary(one, one.Summary()+" ("+d.Label+")")
+		}
+	}
+}
+
+// withSummary is a warning or an error with another summary.
+func withSummary(one diag.Diagnostic, summary string) diag.Diagnostic {
+	placed, isPlaced := one.(diag.DiagnosticWithPath)
+	isError := one.Severity() == diag.SeverityError
+	switch {
+	case isPlaced && isError:
+		return diag.NewAttributeErrorDiagnostic(placed.Path(), summary, one.Detail())
+	case isPlaced:
+		return diag.NewAttributeWarningDiagnostic(placed.Path(), summary, one.Detail())
+	case isError:
+		return diag.NewErrorDiagnostic(summary, one.Detail())
+	}
+	return diag.NewWarningDiagnostic(summary, one.Detail())
+}
+
+// IDOf returns the id of the first of all that has one.
+func IDOf(ctx context.Context, all ...attributes) string {
+	for _, one := range all {
+		var id types.String
+		if diags := one.GetAttribute(ctx, path.Root("id"), &id); !diags.HasError() && id.ValueString() != "" {
+			return id.ValueString()
+		}
+	}
+	return ""
+}
+
+// DistinguishReads does so for data sources, which have no id. A warning that another one has given
+// in the same words is about the same thing and is left out; one with other details gets a number.
+func (d *Data) DistinguishReads(diags *diag.Diagnostics) { d.number("data source", diags) }
+
+// DistinguishActions does the same for actions.
+func (d *Data) DistinguishActions(diags *diag.Diagnostics) { d.number("action", diags) }
+
+func (d *Data) number(noun string, diags *diag.Diagnostics) {
+	if d == nil {
+		return
+	}
+	out := make(diag.Diagnostics, 0, len(*diags))
+	for _, one := range *diags {
+		if one.Severity() != diag.SeverityWarning {
+			out = append(out, one)
+		} else if summary, said := d.free(noun, one); !said {
+			out = append(out, withSummary(one, summary))
+		}
+	}
+	*diags = out
+	d.label(diags)
+}
+
+// free returns the first summary for a warning that none has used, and whether one of the same noun has given
+// it in the same words. Numbers count those of the noun.
+func (d *Data) free(noun string, one diag.Diagnostic) (summary string, said bool) {
+	mine := usedBy{noun, one.Detail()}
+	first, used := d.warned.LoadOrStore(one.Summary(), mine)
+	if !used || first == mine {
+		return one.Summary(), used
+	}
+	if other, is := first.(usedBy); is && other.noun != noun {
+		summary = fmt.Sprintf("%s (%s)", one.Summary(), noun)
+		if first, used = d.warned.LoadOrStore(summary, mine); !used || first == mine {
+			return summary, used
+		}
+	}
+	for n := 2; ; n++ {
+		summary = fmt.Sprintf("%s (%s %d)", one.Summary(), noun, n)
+		if first, used = d.warned.LoadOrStore(summary, mine); !used || first == mine {
+			return summary, used
+		}
+	}
+}
