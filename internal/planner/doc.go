@@ -12,7 +12,7 @@
 //   - Machines are replaced by one step; machineset.Next decides each write behind it.
 //   - What other resources of the run plan counts: Planned and Elsewhere.
 //
-// The preview words the steps of the plan (fw.StepWords), and rollout.Run takes them.
+// The preview words the steps of the plan (session.StepWords), and rollout.Run takes them.
 //
 // It is pure: it reads no cluster and writes nothing.
 package planner

@@ -8,6 +8,7 @@ import (
 	"go/parser"
 	"go/token"
 	"io/fs"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -46,7 +47,7 @@ func TestOnePath(t *testing.T) {
 	t.Parallel()
 	found := map[string][]string{}
 	for _, file := range sources(t) {
-		home := strings.Split(file, "/")[1]
+		home := path.Base(path.Dir(file))
 		tree, err := parser.ParseFile(token.NewFileSet(), filepath.Join("..", "..", file), nil, parser.SkipObjectResolution)
 		if err != nil {
 			t.Fatal(err)

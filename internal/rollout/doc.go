@@ -7,5 +7,5 @@
 //
 // Run is the one way in. It asks the planner, takes the first step, and asks again. The limits
 // on evictions are checked before the first write and before each step that evicts pods. It knows
-// no Terraform: its errors are types, which fw words.
+// no Terraform: its errors are types, which tf/message words.
 package rollout

@@ -15,7 +15,7 @@ import (
 // TestUpstream_validationOfTolerations has the facts about tolerations of TestValidatePod and
 // TestNumericTolerationsWithFeatureGate in k8s.io/kubernetes v1.37.2
 // pkg/apis/core/validation/validation_test.go. The API does not show whether the feature gate is
-// off: what holds then is tested in internal/fw.
+// off: what holds then is tested in internal/tf/session.
 func TestUpstream_validationOfTolerations(t *testing.T) {
 	t.Parallel()
 	rows := upstream.Cases(t)

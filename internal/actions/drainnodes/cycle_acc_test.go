@@ -145,7 +145,7 @@ func TestAccDrainNodes_kill9InTheMiddleOfARotation(t *testing.T) {
 func TestAccDrainNodes_blueGreen(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
-	example, err := os.ReadFile(filepath.Join("..", "..", "examples", "guides", "rotating-pools", "blue-green", "main.tf"))
+	example, err := os.ReadFile(filepath.Join("..", "..", "..", "examples", "guides", "rotating-pools", "blue-green", "main.tf"))
 	if err != nil {
 		t.Fatal(err)
 	}

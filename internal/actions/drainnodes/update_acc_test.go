@@ -110,7 +110,7 @@ func TestAccDrainNodes_beforeUpdateDrainsFirst(t *testing.T) {
 func TestAccDrainNodes_theExampleOfItsPage(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
-	example, err := os.ReadFile(filepath.Join("..", "..", "examples", "actions", "kubetaint_drain_nodes", "action.tf"))
+	example, err := os.ReadFile(filepath.Join("..", "..", "..", "examples", "actions", "kubetaint_drain_nodes", "action.tf"))
 	if err != nil {
 		t.Fatal(err)
 	}

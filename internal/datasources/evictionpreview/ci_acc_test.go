@@ -100,7 +100,7 @@ func guide(t *testing.T, file string, into any) {
 
 func example(t *testing.T, file string) string {
 	t.Helper()
-	raw, err := os.ReadFile(filepath.Join("..", "..", "examples", "guides", "running-in-ci", file))
+	raw, err := os.ReadFile(filepath.Join("..", "..", "..", "examples", "guides", "running-in-ci", file))
 	if err != nil {
 		t.Fatal(err)
 	}

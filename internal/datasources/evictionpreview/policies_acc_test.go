@@ -18,7 +18,7 @@ import (
 )
 
 // examples is the folder of what guides consist of.
-var examples = filepath.Join("..", "..", "examples")
+var examples = filepath.Join("..", "..", "..", "examples")
 
 // TestAccEvictionPreview_policiesRefusePlans has conftest and Open Policy Agent judge plans of the
 // guide's module, which the real command line has made.
@@ -98,7 +98,7 @@ data "kubetaint_eviction_preview" "absent" {
 // usage is how the guide calls the module.
 func usage(t *testing.T) string {
 	t.Helper()
-	raw, err := os.ReadFile(filepath.Join("..", "..", "templates", "guides", "check-plans-with-opa-or-sentinel.md.tmpl"))
+	raw, err := os.ReadFile(filepath.Join("..", "..", "..", "templates", "guides", "check-plans-with-opa-or-sentinel.md.tmpl"))
 	if err != nil {
 		t.Fatal(err)
 	}

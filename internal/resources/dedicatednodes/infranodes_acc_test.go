@@ -22,7 +22,7 @@ import (
 // infraNodes returns the example of the guide, without its provider block.
 func infraNodes(t *testing.T) string {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join("..", "..", "examples", "scenarios", "infra-nodes", "main.tf"))
+	text, err := os.ReadFile(filepath.Join("..", "..", "..", "examples", "scenarios", "infra-nodes", "main.tf"))
 	if err != nil {
 		t.Fatal(err)
 	}

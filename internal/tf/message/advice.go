@@ -16,14 +16,14 @@ import (
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/workload"
 )
 
-// notConnected reports why there is no cluster.
+// NotConnected reports why there is no cluster.
 const NotConnected = "The provider block holds values that are known only after apply, so there is no cluster to read yet."
 
-// errNotConnected is the error where there is no cluster yet. It counts as a cluster out
+// ErrNotConnected is the error where there is no cluster yet. It counts as a cluster out
 // of reach.
 var ErrNotConnected = fmt.Errorf("%w: the connection is not known yet", kube.ErrUnreachable)
 
-// laterAdvice is the way out for a data source that is read too early. A data
+// LaterAdvice is the way out for a data source that is read too early. A data
 // source cannot return values that are not known yet.
 const LaterAdvice = "If this apply creates the cluster, add depends_on to the data source, so that it is read afterwards. To continue without a result, put the data source into a check block: its errors are then warnings."
 

@@ -35,7 +35,7 @@ func countHedges(report *eviction.Report) hedges {
 	return h
 }
 
-// countStranded counts the pods that are stranded whatever comes first.
+// CountStranded counts the pods that are stranded whatever comes first.
 func CountStranded(report *eviction.Report) int {
 	n := 0
 	for _, v := range report.Stranded() {

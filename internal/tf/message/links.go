@@ -16,7 +16,7 @@ import (
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/toleration"
 )
 
-// unreliable words that linked tolerations are missing on running pods that do not
+// Unreliable words that linked tolerations are missing on running pods that do not
 // follow their template.
 func Unreliable(id string, p planner.PlannedTolerations, pods []*snapshot.Pod) diag.Diagnostic {
 	return diag.NewAttributeErrorDiagnostic(path.Root("tolerated_by"), "Unable to rely on the tolerations of "+p.Ref.Title(),

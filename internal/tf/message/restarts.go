@@ -33,7 +33,7 @@ func AboutTakenFromSets(all []machineset.Affected, where string) (Subject, map[s
 	return Subject{Verb: "Removing", Taints: planner.Taken(nodes, after), Preposition: "from", Where: where}, after
 }
 
-// warnStays names tolerations that retire, and that no taint needs any more when these taints
+// WarnStays names tolerations that retire, and that no taint needs any more when these taints
 // have gone, but that stay: nothing proves the marks.
 func WarnStays(subject Subject, steps []planner.Step, diags *diag.Diagnostics) {
 	if len(steps) == 0 {
@@ -56,7 +56,7 @@ func WarnStays(subject Subject, steps []planner.Step, diags *diag.Diagnostics) {
 			"\n\nA resource that has left tolerations and still exists removes them itself: apply again. Otherwise remove them from the template by hand, together with their entries in the annotation "+toleration.OwnedAnnotation+", unless another tool needs them.")
 }
 
-// warnRestarts words contractions that a change of taints leads to.
+// WarnRestarts words contractions that a change of taints leads to.
 func WarnRestarts(subject Subject, plan planner.Plan, diags *diag.Diagnostics) {
 	all := costs(plan)
 	bill := add(all)

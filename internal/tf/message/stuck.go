@@ -113,7 +113,7 @@ func WarnBlocked(w *workload.Workload, snapshot *snapshot.Snapshot, plan planner
 	WarnStopped(w, snapshot, writes, at.Workload, diags)
 }
 
-// warnStopped warns of what stops the rollout of a workload, at an attribute.
+// WarnStopped warns of what stops the rollout of a workload, at an attribute.
 func WarnStopped(w *workload.Workload, snapshot *snapshot.Snapshot, writes bool, at path.Path, diags *diag.Diagnostics) {
 	warnPaused(w, writes, at, diags)
 	var names []string

@@ -9,10 +9,11 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
 )
 
+// LinkForm is how a link is written.
 const LinkForm = "Refer to the resource, without quotes: tolerated_by = [kubetaint_workload_tolerations.web.id]."
 
 var (
-	// linkIDs are the ids of resources that own tolerations: OWNER/TYPE/TARGET.
+	// LinkIDs are the ids of resources that own tolerations: OWNER/TYPE/TARGET.
 	LinkIDs = regexp.MustCompile(`^[^/]+/(workload_tolerations|toleration_policy|namespace_tolerations|dedicated_nodes)/.`)
 	otherID = regexp.MustCompile(`^[^/]+/(node_taints|machine_set_taints)/.`)
 	address = regexp.MustCompile(`(^|\.)kubetaint_[a-z_]+\.`)

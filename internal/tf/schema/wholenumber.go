@@ -46,7 +46,7 @@ func WholeOrNull(n *int64) WholeNumber {
 }
 
 // String names the type.
-func (WholeNumberType) String() string { return "fw.WholeNumberType" }
+func (WholeNumberType) String() string { return "tfschema.WholeNumberType" }
 
 // Equal reports whether another type is this one.
 func (WholeNumberType) Equal(o attr.Type) bool {

@@ -73,7 +73,7 @@ func DataFrom(providerData any, diags *diag.Diagnostics) *Data {
 	data, ok := providerData.(*Data)
 	if !ok {
 		diags.AddError("Unexpected Provider Data",
-			fmt.Sprintf("Expected *fw.Data, got %T. This is a bug in the provider: please report it.", providerData))
+			fmt.Sprintf("Expected *session.Data, got %T. This is a bug in the provider: please report it.", providerData))
 	}
 	return data
 }

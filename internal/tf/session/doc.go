@@ -1,7 +1,6 @@
 // Copyright The kubetaint Authors
 // SPDX-License-Identifier: MPL-2.0
 
-// Package fw holds the Terraform pieces that more than one type needs: what the
-// provider hands to its resources, nested attributes, validators, the limits of
-// evictions, and the wording of diagnostics.
+// Package session holds what the resources of one provider process share: the cluster, the settings of the provider
+// block, and what the resources of the run plan, claim and know of each other.
 package session
