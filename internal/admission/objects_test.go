@@ -194,7 +194,7 @@ func TestObserve_reportsWhatDiffers(t *testing.T) {
 			if diff := cmp.Diff(tt.want, got.Differs); diff != "" || (got.Err != nil) != tt.err || got.Name != "p" {
 				t.Errorf("%s: error %v, differs (-want +got):\n%s", got.Name, got.Err, diff)
 			}
-			if tt.err && (got.Mark != Mark{} || len(got.Policy.Tolerations) > 0) {
+			if tt.err && (got.Mark != Mark{} || len(got.Tolerations) > 0) {
 				t.Errorf("it believes %v of %v", got.Policy, got.Mark)
 			}
 			if inForce := !tt.err && len(tt.want) == 0; got.InForce() != inForce {

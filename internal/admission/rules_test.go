@@ -12,7 +12,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/labels"
 
-	"github.com/kubetaint/terraform-provider-kubetaint/internal/record"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/toleration"
 )
 
@@ -234,12 +233,13 @@ func TestObserveLists_annotationsThatCannotBeReadAreErrors(t *testing.T) {
 // TestLists_tooLarge adds up the annotations of the lists and those of others.
 func TestLists_tooLarge(t *testing.T) {
 	t.Parallel()
+	const most = 256 << 10 // All annotations of an object together.
 	lists := Lists{Default: []corev1.Toleration{exists("a", "")}}
 	values, err := lists.Annotations()
 	if err != nil {
 		t.Fatal(err)
 	}
-	room := record.Most - len(DefaultsAnnotation) - len(*values[DefaultsAnnotation])
+	room := most - len(DefaultsAnnotation) - len(*values[DefaultsAnnotation])
 	for name, tt := range map[string]struct {
 		others int
 		want   string

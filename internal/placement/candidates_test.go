@@ -121,7 +121,7 @@ func TestStuck_wordsAReasonOnce(t *testing.T) {
 	t.Parallel()
 	s, r := ofNode(t, pod("p", "gone", asking(9, 1)), having(node("a"), 4, 4))
 	s.run(1, 0)
-	if s.stuck(r) != s.stuck(r) {
+	if first := s.stuck(r); first != s.stuck(r) {
 		t.Error("it is worded twice")
 	}
 }

@@ -56,7 +56,7 @@ func ofNode(t *testing.T, p *snapshot.Pod, nodes ...*snapshot.Node) (*simulation
 func TestSimulation_find(t *testing.T) {
 	t.Parallel()
 	scored := func(p *snapshot.Pod) { p.Demand.ScoredMilliCPU, p.Demand.ScoredMemory = 1000, 1<<30 }
-	equal, larger, any := map[string]bool{}, map[string]bool{}, map[string]bool{}
+	equal, larger, inAny := map[string]bool{}, map[string]bool{}, map[string]bool{}
 	for seed := range uint64(30) {
 		s, r := ofNode(t, pod("p", "gone", asking(1, 1), scored), having(node("a"), 4, 4), having(node("b"), 4, 4), having(node("c"), 2, 2))
 		s.run(seed, 0)
@@ -69,10 +69,10 @@ func TestSimulation_find(t *testing.T) {
 		s.run(seed, 0)
 		larger[s.placed()["p"]] = true
 		s.run(seed, 4)
-		any[s.placed()["p"]] = true
+		inAny[s.placed()["p"]] = true
 	}
-	if len(equal) != 2 || len(larger) != 1 || !larger["b"] || len(any) != 3 {
-		t.Errorf("of equal nodes %v take it, the largest takes it: %v, and in any order %v", equal, larger, any)
+	if len(equal) != 2 || len(larger) != 1 || !larger["b"] || len(inAny) != 3 {
+		t.Errorf("of equal nodes %v take it, the largest takes it: %v, and in any order %v", equal, larger, inAny)
 	}
 }
 
@@ -119,7 +119,7 @@ func TestSimulation_each(t *testing.T) {
 	}
 	none := pod("none", "gone", selecting("pool", "other"))
 	if got := visit(s.search(none, none.Scheduling), s.chance, 99); len(got) > 0 {
-		t.Errorf("where none can take it it visits %v", got)
+		t.Errorf("without a candidate it visits %v", got)
 	}
 }
 

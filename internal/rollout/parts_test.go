@@ -226,7 +226,7 @@ func TestConflicts_areThoseOfTolerationsAndLabels(t *testing.T) {
 	t.Parallel()
 	w := &workload.Workload{}
 	got := conflicts(w, toleration.Merged{Conflicts: []toleration.Conflict{{Owner: "a"}}}, label.Merged{Conflicts: []label.Conflict{{Owner: "b"}}})
-	if len(got) != 2 || got[0].Conflict.Owner != "a" || got[0].Workload != w || got[1].Pin.Owner != "b" || got[1].Workload != w {
+	if len(got) != 2 || got[0].Owner != "a" || got[0].Workload != w || got[1].Pin.Owner != "b" || got[1].Workload != w {
 		t.Errorf("there are %+v", got)
 	}
 }
