@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
+
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/tf/message"
 )
 
