@@ -6,7 +6,6 @@ package kube
 import (
 	"context"
 	"errors"
-	"maps"
 	"path"
 	"slices"
 
@@ -24,26 +23,33 @@ const (
 	autoscalerStatus = "cluster-autoscaler-status"
 	// machineAPINamespace is where it is on OpenShift (openshift/cluster-autoscaler-operator).
 	machineAPINamespace = "openshift-machine-api"
-	// nodePoolLabel names the NodePool of a node that Karpenter has added
-	// (kubernetes-sigs/karpenter pkg/apis/v1/labels.go, NodePoolLabelKey).
-	nodePoolLabel = "karpenter.sh/nodepool"
 )
 
-// NodeGroups returns the node groups of cluster-autoscaler that may grow and the NodePools of Karpenter that nodes
-// show, sorted. It sends one request, and none the second time. Without the ConfigMap, or the right to get it, there
-// are no node groups. Errors: those of a cluster out of reach.
+// NodeGroups returns the node groups of cluster-autoscaler and the NodePools of Karpenter that may grow, sorted. Where
+// NodePools cannot be listed, they are those that nodes show. On OpenShift, where cluster-autoscaler reports
+// nothing, they are the MachineSets that a MachineAutoscaler may scale up. It sends two or three requests, and
+// none the second time. What is not there, or not permitted, names no groups. Errors: those of a cluster out of reach.
 func (c *Cluster) NodeGroups(ctx context.Context) ([]string, error) {
 	nodes, err := c.Nodes(ctx)
 	if err != nil {
 		return nil, err
 	}
-	groups, err := c.groups.get(ctx, func() ([]string, error) { return c.readNodeGroups(ctx, nodes) })
-	return autoscaled(groups, nodes), err
+	return c.groups.get(ctx, func() ([]string, error) {
+		groups, err := c.reportedGroups(ctx, nodes)
+		if err != nil {
+			return nil, err
+		}
+		pools, err := c.growingPools(ctx, nodes)
+		all := slices.Concat(groups, pools)
+		slices.Sort(all)
+		return slices.Compact(all), err
+	})
 }
 
-func (c *Cluster) readNodeGroups(ctx context.Context, nodes []*snapshot.Node) ([]string, error) {
-	namespace := metav1.NamespaceSystem
-	if slices.ContainsFunc(nodes, func(n *snapshot.Node) bool { return n.MachineConfig }) {
+// reportedGroups returns the node groups that cluster-autoscaler reports, or else the targets of MachineAutoscalers.
+func (c *Cluster) reportedGroups(ctx context.Context, nodes []*snapshot.Node) ([]string, error) {
+	namespace, openShift := metav1.NamespaceSystem, slices.ContainsFunc(nodes, func(n *snapshot.Node) bool { return n.MachineConfig })
+	if openShift {
 		namespace = machineAPINamespace
 	}
 	var found *corev1.ConfigMap
@@ -52,13 +58,18 @@ func (c *Cluster) readNodeGroups(ctx context.Context, nodes []*snapshot.Node) ([
 		return err
 	}))
 	switch err := wrap("get ConfigMap "+namespace+"/"+autoscalerStatus, err); {
-	case errors.Is(err, ErrNotFound), errors.Is(err, ErrForbidden):
+	case absent(err) && openShift:
+		return c.scaledSets(ctx)
+	case absent(err):
 		return nil, nil
 	case err != nil:
 		return nil, err
 	}
 	return growing(found.Data["status"]), nil
 }
+
+// absent reports an error that says of what is read for names alone that it is not there, or not permitted.
+func absent(err error) bool { return errors.Is(err, ErrNotFound) || errors.Is(err, ErrForbidden) }
 
 // growing returns the node groups that have not reached their largest size, by their names without what a cloud
 // puts before them. A status in another form names none
@@ -80,18 +91,4 @@ func growing(status string) []string {
 		}
 	}
 	return out
-}
-
-// autoscaled adds Karpenter's NodePools, as far as nodes show them, to node groups. It sorts them.
-func autoscaled(groups []string, nodes []*snapshot.Node) []string {
-	all := map[string]bool{}
-	for _, group := range groups {
-		all[group] = true
-	}
-	for _, n := range nodes {
-		if pool := n.Labels[nodePoolLabel]; pool != "" {
-			all["NodePool "+printable.Line(pool)] = true
-		}
-	}
-	return slices.Sorted(maps.Keys(all))
 }

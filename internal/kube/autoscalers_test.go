@@ -10,7 +10,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/test/fakeapi"
 )
@@ -62,31 +65,43 @@ func TestNodeGroups_areThoseThatAutoscalersMayAddNodesTo(t *testing.T) {
 	}
 	configured := node()
 	configured.Annotations = map[string]string{machineConfigAnnotation: "rendered"}
+	pool := func(name string) *unstructured.Unstructured {
+		return object("karpenter.sh/v1", "NodePool", "", name, map[string]any{"spec": map[string]any{}})
+	}
+	autoscaler := func(name string, most int64) *unstructured.Unstructured {
+		return object("autoscaling.openshift.io/v1beta1", "MachineAutoscaler", "openshift-machine-api", name, map[string]any{"spec": map[string]any{
+			"minReplicas": int64(1), "maxReplicas": most, "scaleTargetRef": map[string]any{"kind": "MachineSet", "name": name},
+		}})
+	}
+	pools, scalers := fakeapi.CustomKind("karpenter.sh/v1", "NodePool", "nodepools"), fakeapi.CustomKind("autoscaling.openshift.io/v1beta1", "MachineAutoscaler", "machineautoscalers")
+	pools.Cluster = true
 	for name, tt := range map[string]struct {
-		report *corev1.ConfigMap
-		node   *corev1.Node
-		code   fakeapi.Fault
-		want   []string
+		kinds   []fakeapi.Kind
+		objects []runtime.Object
+		// refused is a resource without the right to it.
+		refused string
+		want    []string
+		// asks are the requests beside the list of nodes.
+		asks int
 	}{
-		"cluster-autoscaler reports":      {report: report("kube-system"), node: node(), want: []string{"gpu", "infra"}},
-		"it reports on OpenShift":         {report: report("openshift-machine-api"), node: configured, want: []string{"gpu", "infra"}},
-		"Karpenter has added a node":      {node: node("karpenter.sh/nodepool"), want: []string{"NodePool gpu"}},
-		"both":                            {report: report("kube-system"), node: node("karpenter.sh/nodepool"), want: []string{"NodePool gpu", "gpu", "infra"}},
-		"neither":                         {node: node()},
-		"there is no right to the report": {report: report("kube-system"), node: node("karpenter.sh/nodepool"), code: 403, want: []string{"NodePool gpu"}},
+		"cluster-autoscaler reports":          {objects: []runtime.Object{report("kube-system"), node()}, want: []string{"gpu", "infra"}, asks: 2},
+		"it reports on OpenShift":             {objects: []runtime.Object{report("openshift-machine-api"), configured}, want: []string{"gpu", "infra"}, asks: 2},
+		"it reports nothing on OpenShift":     {kinds: []fakeapi.Kind{scalers}, objects: []runtime.Object{configured, autoscaler("b", 3), autoscaler("a", 2), autoscaler("fixed", 1)}, want: []string{"MachineSet a", "MachineSet b"}, asks: 3},
+		"OpenShift without MachineAutoscaler": {objects: []runtime.Object{configured}, asks: 3},
+		"a NodePool without nodes":            {kinds: []fakeapi.Kind{pools}, objects: []runtime.Object{node(), pool("spot")}, want: []string{"NodePool spot"}, asks: 2},
+		"a NodePool that nodes show is full":  {kinds: []fakeapi.Kind{pools}, objects: []runtime.Object{node("karpenter.sh/nodepool")}, asks: 2},
+		"both":                                {kinds: []fakeapi.Kind{pools}, objects: []runtime.Object{report("kube-system"), node(), pool("spot")}, want: []string{"NodePool spot", "gpu", "infra"}, asks: 2},
+		"no right to list NodePools":          {kinds: []fakeapi.Kind{pools}, objects: []runtime.Object{node("karpenter.sh/nodepool"), pool("spot")}, refused: "nodepools", want: []string{"NodePool gpu"}, asks: 2},
+		"neither":                             {objects: []runtime.Object{node()}, asks: 2},
+		"no right to the report":              {kinds: []fakeapi.Kind{pools}, objects: []runtime.Object{report("kube-system"), node(), pool("spot")}, refused: "configmaps", want: []string{"NodePool spot"}, asks: 2},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				api := town()
-				api.Add(tt.node)
-				if tt.report != nil {
-					api.Add(tt.report)
-				}
-				if tt.code != 0 {
-					api.fault = func(r fakeapi.Request, _ int) fakeapi.Fault {
-						return map[bool]fakeapi.Fault{true: tt.code}[r.Resource == "configmaps"]
-					}
+				api := town(tt.kinds...)
+				api.Add(tt.objects...)
+				api.fault = func(r fakeapi.Request, _ int) fakeapi.Fault {
+					return map[bool]fakeapi.Fault{true: 403}[r.Resource == tt.refused]
 				}
 				c := api.connect(t)
 				for range 2 {
@@ -94,10 +109,52 @@ func TestNodeGroups_areThoseThatAutoscalersMayAddNodesTo(t *testing.T) {
 						t.Errorf("got %v, %q", err, got)
 					}
 				}
-				if requests := api.requests(); len(requests) != 2 {
-					t.Errorf("got %q, want a list of nodes and one more request", requests)
+				if requests := api.requests(); len(requests) != 1+tt.asks {
+					t.Errorf("got %q, want a list of nodes and %d more requests", requests, tt.asks)
 				}
 			})
 		})
 	}
+}
+
+func TestNodePool_growsWhereKarpenterMayAddANode(t *testing.T) {
+	t.Parallel()
+	cores := func(n string) corev1.ResourceList {
+		return corev1.ResourceList{corev1.ResourceCPU: resource.MustParse(n)}
+	}
+	ready := func(status metav1.ConditionStatus) func(*nodePool) {
+		return func(p *nodePool) { p.Status.Conditions = []metav1.Condition{{Type: "Ready", Status: status}} }
+	}
+	for name, tt := range map[string]struct {
+		change func(*nodePool)
+		grows  bool
+	}{
+		"without limits":  {func(*nodePool) {}, true},
+		"below its limit": {func(p *nodePool) { p.Spec.Limits, p.Status.Resources = cores("10"), cores("9500m") }, true},
+		"at its limit":    {func(p *nodePool) { p.Spec.Limits, p.Status.Resources = cores("10"), cores("10") }, false},
+		"a limit of 0":    {func(p *nodePool) { p.Spec.Limits = cores("0") }, false},
+		"another resource is": {func(p *nodePool) {
+			p.Spec.Limits, p.Status.Resources = cores("10"), corev1.ResourceList{corev1.ResourceMemory: resource.MustParse("99Gi")}
+		}, true},
+		"ready":                 {ready(metav1.ConditionTrue), true},
+		"not ready":             {ready(metav1.ConditionFalse), false},
+		"readiness not known":   {ready(metav1.ConditionUnknown), false},
+		"that is being deleted": {func(p *nodePool) { p.DeletionTimestamp = new(metav1.Now()) }, false},
+		"of a fixed size":       {func(p *nodePool) { p.Spec.Replicas = new(int64(3)) }, false},
+	} {
+		var p nodePool
+		if tt.change(&p); p.grows() != tt.grows {
+			t.Errorf("%s: it grows: %t", name, !tt.grows)
+		}
+	}
+}
+
+// object is a custom resource.
+func object(apiVersion, kind, namespace, name string, content map[string]any) *unstructured.Unstructured {
+	o := &unstructured.Unstructured{Object: content}
+	o.SetAPIVersion(apiVersion)
+	o.SetKind(kind)
+	o.SetNamespace(namespace)
+	o.SetName(name)
+	return o
 }
