@@ -68,7 +68,7 @@ func (c *Cluster) reportedGroups(ctx context.Context, nodes []*snapshot.Node) ([
 	return growing(found.Data["status"]), nil
 }
 
-// absent reports an error that says of what is read for names alone that it is not there, or not permitted.
+// absent reports an error that what is read for names alone is not there, or not permitted.
 func absent(err error) bool { return errors.Is(err, ErrNotFound) || errors.Is(err, ErrForbidden) }
 
 // growing returns the node groups that have not reached their largest size, by their names without what a cloud

@@ -25,7 +25,7 @@ var (
 	machineAutoscalers = schema.GroupVersionResource{Group: "autoscaling.openshift.io", Version: "v1beta1", Resource: "machineautoscalers"}
 )
 
-// nodePool is as much of a NodePool as says whether it may grow (kubernetes-sigs/karpenter pkg/apis/v1/nodepool.go).
+// nodePool is as much of a NodePool as shows whether it may grow (kubernetes-sigs/karpenter pkg/apis/v1/nodepool.go).
 type nodePool struct {
 	metav1.ObjectMeta `json:"metadata"`
 
