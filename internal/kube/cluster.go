@@ -50,7 +50,7 @@ type Cluster struct {
 
 	identity once[string]
 	context  once[surroundings]
-	groups   once[[]string] // of cluster-autoscaler
+	groups   once[[]string] // that autoscalers may add nodes to
 	claims   once[storage]
 	limits   once[map[string]map[string]int64] // of volumes
 	classes  once[map[string]*snapshot.StorageClass]

@@ -186,7 +186,8 @@ func (f *Finder) lacksStorage(u *openClaims, p *place) (obstacle, bool) {
 // first chooses the first of several volumes.
 func first(int, func(int) uint64) int { return 0 }
 
-// bindClaims returns what would be bound to claims on a node, or what keeps their pods away from it. What pods that were placed have used is nil for nothing
+// bindClaims returns what would be bound to claims on a node, or what keeps their pods away from it. What pods that
+// were placed have used is nil for nothing
 // (k8s.io/kubernetes v1.37.2 pkg/scheduler/framework/plugins/volumebinding/binder.go, FindPodVolumes).
 func (f *Finder) bindClaims(u *openClaims, p *place, used *usedStorage, choose func(int, func(int) uint64) int) (binding, obstacle, bool) {
 	var out binding

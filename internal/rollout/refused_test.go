@@ -54,7 +54,7 @@ func (f *oneRefusal) during(c *fakeapi.Client, call func() error) error {
 	return call()
 }
 
-// beside is what a plan can do without: it says what it does not know for that.
+// beside is what a plan can do without: the plan names what is not known then.
 var beside = []string{"selfsubjectrulesreviews", "persistentvolumes", "replicasets", "jobs", "daemonsets", "poddisruptionbudgets", "resourcequotas", "limitranges", "mutatingadmissionpolicies"}
 
 // TestRun_tellsOfEachRequestThatIsRefused, whichever one of a change it is.

@@ -14,7 +14,7 @@ func TestMerge_ofImportedEntries(t *testing.T) {
 	with := func(c Claim, notations ...string) Claim { c.Tolerations = tols(t, notations...); return c }
 	runMerge(t, []mergeCase{
 		{name: "unmarked and as wanted: kept without a write", list: []string{"a=1:NoExecute"}, claim: imported},
-		{name: "unmarked and as wanted: kept where a later one differs in seconds", list: []string{"a=1:NoExecute", "a=1:NoExecute for 60s"}, claim: imported},
+		{name: "unmarked and as wanted: kept beside a later one with other seconds", list: []string{"a=1:NoExecute", "a=1:NoExecute for 60s"}, claim: imported},
 		{
 			name: "unmarked: the mark comes with the next write", list: []string{"a=1:NoExecute"}, claim: with(imported, "a=1:NoExecute", "b:NoExecute"),
 			want: []string{"a=1:NoExecute", "b:NoExecute"}, wantRecord: []string{"a=1:NoExecute of me/g2", "b:NoExecute of me/g2"}, missing: []string{"b:NoExecute"},

@@ -6,6 +6,7 @@ package message
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
 )
@@ -57,4 +58,35 @@ func byDanger(report *eviction.Report, workloads []eviction.Approval) []string {
 		out[i] = a.String()
 	}
 	return out
+}
+
+// approve writes the list that approves the evictions as well, as HCL to paste: whole, whatever its length.
+// Beside other attributes of the block, it is this attribute alone: pasting it removes no other limit.
+func (b Budget) approve(e *eviction.LimitsError, x eviction.Excess) string {
+	var entries []string
+	for _, a := range slices.Concat(e.Limits.Only, x.Workloads) {
+		entries = append(entries, a.String())
+	}
+	slices.Sort(entries)
+	lines := []string{"only = ["}
+	for _, entry := range slices.Compact(entries) {
+		lines = append(lines, "  \""+entry+"\",")
+	}
+	lines = append(lines, "]")
+	own, where := b.own(x.Limit), " in evictions"
+	switch {
+	case b.OnlyAlone && own:
+		where = ""
+	case b.OnlyAlone:
+		where = " in the provider block"
+	case !own:
+		where += " of the provider block"
+	}
+	if b.OnlyAlone {
+		for i := range lines {
+			lines[i] = "  " + lines[i]
+		}
+		lines = append(append([]string{"evictions = {"}, lines...), "}")
+	}
+	return "To approve these evictions, set" + where + ":\n\n  " + strings.Join(lines, "\n  ")
 }
