@@ -14,7 +14,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apiequality "k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/component-helpers/scheduling/corev1/nodeaffinity"
 
@@ -41,7 +40,8 @@ type daemons struct {
 	template *corev1.PodTemplateSpec
 	hash     string
 	nodes    []*corev1.Node
-	// pods are those of each node, from the oldest, without completed ones that terminate.
+	// pods are those of each node, also of nodes that are gone: those that are bound to it first, from the
+	// oldest, without completed ones that terminate.
 	pods map[string][]*corev1.Pod
 	// run are the nodes that are to have a pod, and stay those whose pods go on.
 	run, stay map[string]bool
@@ -49,10 +49,10 @@ type daemons struct {
 
 // daemonSet takes one step as k8s.io/kubernetes v1.37.2 pkg/controller/daemon does: pods go where the template
 // selects the node and tolerates its taints, and go on where the taints that it does not tolerate are of
-// NoSchedule; then a rollout goes on. It looks at no clock: a pod that is ready is available, and pods that
+// NoSchedule; then a rollout goes on. One that selects all pods does nothing. It looks at no clock: a pod that is ready is available, and pods that
 // have failed are deleted without a pause.
 func daemonSet(api *fakeapi.Server, d *appsv1.DaemonSet) {
-	if d.DeletionTimestamp != nil {
+	if d.DeletionTimestamp != nil || apiequality.Semantic.DeepEqual(d.Spec.Selector, &metav1.LabelSelector{}) {
 		return
 	}
 	of := daemonsOf(api, d)
@@ -99,18 +99,14 @@ func daemonsOf(api *fakeapi.Server, d *appsv1.DaemonSet) daemons {
 		pods: map[string][]*corev1.Pod{}, run: map[string]bool{}, stay: map[string]bool{},
 	}
 	of.place()
-	selector, err := metav1.LabelSelectorAsSelector(d.Spec.Selector)
-	if err != nil {
-		return of
-	}
-	for _, p := range fakeapi.View[*corev1.Pod](api) {
-		if metav1.IsControlledBy(p, d) && selector.Matches(labels.Set(p.Labels)) && (!completed(p) || p.DeletionTimestamp == nil) {
-			of.pods[p.Spec.NodeName] = append(of.pods[p.Spec.NodeName], p)
+	for _, p := range claim(api, d) {
+		if node := target(p); node != "" && (!completed(p) || p.DeletionTimestamp == nil) {
+			of.pods[node] = append(of.pods[node], p)
 		}
 	}
 	for _, all := range of.pods {
 		slices.SortFunc(all, func(a, b *corev1.Pod) int {
-			return cmp.Or(a.CreationTimestamp.Compare(b.CreationTimestamp.Time), strings.Compare(a.Name, b.Name))
+			return cmp.Or(unbound(a)-unbound(b), a.CreationTimestamp.Compare(b.CreationTimestamp.Time), strings.Compare(a.Name, b.Name))
 		})
 	}
 	return of
@@ -129,6 +125,14 @@ func (of daemons) place() {
 			of.stay[n.Name] = of.stay[n.Name] && t.Effect != corev1.TaintEffectNoExecute
 		}
 	}
+}
+
+// unbound is 1 for pods that are bound to no node.
+func unbound(p *corev1.Pod) int {
+	if p.Spec.NodeName == "" {
+		return 1
+	}
+	return 0
 }
 
 func completed(p *corev1.Pod) bool {
@@ -164,7 +168,23 @@ func (of daemons) manage() (create []string, remove []*corev1.Pod) {
 			remove = append(remove, running[1:]...)
 		}
 	}
-	return create, remove
+	return create, append(remove, of.stranded()...)
+}
+
+// stranded returns the pods that wait for a node that is gone (getUnscheduledPodsWithoutNode).
+func (of daemons) stranded() (remove []*corev1.Pod) {
+	there := map[string]bool{}
+	for _, n := range of.nodes {
+		there[n.Name] = true
+	}
+	for _, name := range slices.Sorted(maps.Keys(of.pods)) {
+		for _, p := range of.pods[name] {
+			if !there[name] && p.Spec.NodeName == "" {
+				remove = append(remove, p)
+			}
+		}
+	}
+	return remove
 }
 
 // surplus returns which of several pods of a node a surge deletes: all but the oldest of the newest template

@@ -5,6 +5,8 @@ package controllers
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 	"testing"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -46,6 +48,38 @@ func podRows(t *testing.T, rows *upstream.Rows, strategies []appsv1.DaemonSetUpd
 			if got := s.set().Status; got.DesiredNumberScheduled != 100 || got.CurrentNumberScheduled != 10 || got.UpdatedNumberScheduled != 10 {
 				s.Errorf("the status is %+v", got)
 			}
+		}},
+		{"pods of its own, of others and of none", 2, func(s *daemonScene) {
+			claimed := s.manyPods()
+			var of []string
+			for node, all := range daemonsOf(s.api, s.set()).pods {
+				for _, p := range all {
+					of = append(of, p.Name)
+					if p.Spec.NodeName != node {
+						s.Errorf("the pod %s of %s is among those of %s", p.Name, p.Spec.NodeName, node)
+					}
+				}
+			}
+			s.names(of, slices.DeleteFunc(claimed, func(name string) bool { return strings.HasPrefix(name, "ended") })...)
+		}},
+		{"pods of its own, completed ones that terminate included", 2, func(s *daemonScene) {
+			claimed := s.manyPods()
+			var of []string
+			for _, p := range claim(s.api, s.set()) {
+				of = append(of, p.Name)
+			}
+			s.names(of, claimed...)
+		}},
+		{"a pod that waits for a node that is gone", 1, func(s *daemonScene) {
+			s.pod("node-0", "runs", 1)
+			s.pod("node-1", "ran", 1)
+			s.pod("", "waits", 1, func(p *corev1.Pod) {
+				p.Spec.Affinity = &corev1.Affinity{NodeAffinity: &corev1.NodeAffinity{RequiredDuringSchedulingIgnoredDuringExecution: &corev1.NodeSelector{
+					NodeSelectorTerms: []corev1.NodeSelectorTerm{{MatchFields: []corev1.NodeSelectorRequirement{{Key: metav1.ObjectNameField, Operator: corev1.NodeSelectorOpIn, Values: []string{"node-2"}}}}},
+				}}}
+			})
+			s.step(0, 1)
+			s.deleted("waits")
 		}},
 		{"pods that are refused and then are not", 100, func(s *daemonScene) {
 			s.quota(10)
@@ -93,4 +127,48 @@ func (s *daemonScene) outlives(other, gone func(*corev1.Pod)) {
 	s.step(1, 0)
 	s.api.Remove(going)
 	s.step(0, 0)
+}
+
+// manyPods puts pods of the DaemonSet, of another one and of none on two nodes, and returns the names of those
+// that the DaemonSet claims. Those whose names begin with "ended" are completed and terminate.
+func (s *daemonScene) manyPods() (claimed []string) {
+	ended := func(phase corev1.PodPhase) func(*corev1.Pod) {
+		return func(p *corev1.Pod) {
+			terminating(p)
+			p.Status.Phase, p.Finalizers = phase, []string{"example.com/keep"}
+		}
+	}
+	orphan := func(p *corev1.Pod) { p.OwnerReferences = nil }
+	others := func(p *corev1.Pod) { p.OwnerReferences[0].UID, p.OwnerReferences[0].Name = "another", "foo2" }
+	for _, one := range []struct {
+		name, node string
+		changes    []func(*corev1.Pod)
+		claimed    bool
+	}{
+		{"own-0", "node-0", nil, true},
+		{"own-1", "node-1", nil, true},
+		{"orphan-0", "node-0", []func(*corev1.Pod){orphan}, true},
+		{"orphan-1", "node-1", []func(*corev1.Pod){orphan}, true},
+		{"succeeded-0", "node-0", []func(*corev1.Pod){func(p *corev1.Pod) { p.Status.Phase = corev1.PodSucceeded }}, true},
+		{"failed-1", "node-1", []func(*corev1.Pod){failed}, true},
+		{"ended-succeeded-0", "node-0", []func(*corev1.Pod){ended(corev1.PodSucceeded)}, true},
+		{"ended-failed-1", "node-1", []func(*corev1.Pod){ended(corev1.PodFailed)}, true},
+		{"own-elsewhere-0", "node-0", []func(*corev1.Pod){elsewhere}, false},
+		{"orphan-elsewhere-1", "node-1", []func(*corev1.Pod){elsewhere, orphan}, false},
+		{"others-0", "node-0", []func(*corev1.Pod){others}, false},
+	} {
+		if s.pod(one.node, one.name, 1, one.changes...); one.claimed {
+			claimed = append(claimed, one.name)
+		}
+	}
+	return claimed
+}
+
+// names checks the names of pods.
+func (s *daemonScene) names(got []string, want ...string) {
+	s.Helper()
+	slices.Sort(got)
+	if slices.Sort(want); !slices.Equal(got, want) {
+		s.Errorf("the pods are %q, want %q", got, want)
+	}
 }

@@ -22,6 +22,8 @@ import (
 type pair struct {
 	*testing.T
 	api *fakeapi.Server
+	// labels are those that the pods of both have: both have the same template.
+	labels map[string]string
 }
 
 // TestUpstream_daemonSetsAreWoken has the facts of TestAddNode, TestAddPod, TestUpdatePod,
@@ -115,6 +117,7 @@ func newPair(t *testing.T, strategy appsv1.DaemonSetUpdateStrategy) *pair {
 	p.after()
 	p.want("foo1", 1, "node-0")
 	p.want("foo2", 1, "node-0")
+	p.labels = p.pod("foo1").Labels
 	return p
 }
 
