@@ -178,16 +178,22 @@ func (s *Server) remove(object runtime.Object, options *metav1.DeleteOptions) {
 	}
 }
 
-// Run calls reconcile now and a moment after each change, until the server is closed.
-func (s *Server) Run(moment time.Duration, reconcile func()) {
+// Run calls reconcile now, a moment after each change, and at the time that it returns, if any, until the
+// server is closed.
+func (s *Server) Run(moment time.Duration, reconcile func() (again time.Time)) {
 	for {
 		s.mu.Lock()
 		changed := s.store.changed
 		s.mu.Unlock()
-		reconcile()
+		var due <-chan time.Time
+		if again := reconcile(); !again.IsZero() {
+			due = time.After(time.Until(again))
+		}
 		select {
 		case <-s.closed:
 			return
+		case <-due:
+			continue
 		case <-changed:
 		}
 		select {

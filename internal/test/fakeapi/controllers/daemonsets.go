@@ -9,6 +9,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -45,15 +46,16 @@ type daemons struct {
 	pods map[string][]*corev1.Pod
 	// run are the nodes that are to have a pod, and stay those whose pods go on.
 	run, stay map[string]bool
+	now       time.Time
 }
 
 // daemonSet takes one step as k8s.io/kubernetes v1.37.2 pkg/controller/daemon does: pods go where the template
 // selects the node and tolerates its taints, and go on where the taints that it does not tolerate are of
-// NoSchedule; then a rollout goes on. One that selects all pods does nothing. It looks at no clock: a pod that is ready is available, and pods that
-// have failed are deleted without a pause.
-func daemonSet(api *fakeapi.Server, d *appsv1.DaemonSet) {
+// NoSchedule; then a rollout goes on. One that selects all pods does nothing. Pods that have
+// failed are deleted without a pause. It returns when it must look again although nothing changes, if ever.
+func daemonSet(api *fakeapi.Server, d *appsv1.DaemonSet) (again time.Time) {
 	if d.DeletionTimestamp != nil || apiequality.Semantic.DeepEqual(d.Spec.Selector, &metav1.LabelSelector{}) {
-		return
+		return again
 	}
 	of := daemonsOf(api, d)
 	of = of.apply(api, of.manage)
@@ -65,6 +67,7 @@ func daemonSet(api *fakeapi.Server, d *appsv1.DaemonSet) {
 		d.Status = status
 		api.Put(d)
 	}
+	return of.next()
 }
 
 // apply carries out what a part of the step decides, and returns what is there then.
@@ -96,7 +99,7 @@ func daemonsOf(api *fakeapi.Server, d *appsv1.DaemonSet) daemons {
 	}
 	of := daemons{
 		set: d, template: template, hash: hash(api, d, &d.Spec.Template), nodes: fakeapi.View[*corev1.Node](api),
-		pods: map[string][]*corev1.Pod{}, run: map[string]bool{}, stay: map[string]bool{},
+		pods: map[string][]*corev1.Pod{}, run: map[string]bool{}, stay: map[string]bool{}, now: time.Now(),
 	}
 	of.place()
 	for _, p := range claim(api, d) {
@@ -201,7 +204,7 @@ func (of daemons) surplus(running []*corev1.Pod) (remove []*corev1.Pod) {
 			remove = append(remove, p)
 		}
 	}
-	if newest != nil && older != nil && (!ready(older) || ready(newest)) {
+	if newest != nil && older != nil && (!ready(older) || of.available(newest)) {
 		remove = append(remove, older)
 	}
 	return remove
@@ -255,10 +258,10 @@ func (of daemons) roll() (create []string, remove []*corev1.Pod) {
 		switch {
 		case (newest == nil) == (older == nil):
 			unavailable--
-		case newest != nil && !ready(newest):
+		case newest != nil && !of.available(newest):
 			unavailable--
 		case newest != nil:
-		case !ready(older):
+		case !of.available(older):
 			replaced = append(replaced, older)
 			unavailable--
 		default:
@@ -276,18 +279,18 @@ func (of daemons) rollBySurge(surge, wants int) (create []string, remove []*core
 	var candidates []string
 	for _, name := range of.places() {
 		newest, older := of.pair(name)
-		if p := cmp.Or(older, newest); p != nil && ready(p) {
+		if p := cmp.Or(older, newest); p != nil && of.available(p) {
 			available++
 		}
 		switch {
 		case older == nil:
-		case newest != nil && ready(newest), newest == nil && !of.run[name] && !ready(older):
+		case newest != nil && of.available(newest), newest == nil && !of.run[name] && !of.available(older):
 			remove = append(remove, older)
 		case newest != nil:
 			surge--
 		case !of.run[name]:
 			leaving = append(leaving, older)
-		case !ready(older):
+		case !of.available(older):
 			create = append(create, name)
 		default:
 			candidates = append(candidates, name)
@@ -345,6 +348,8 @@ func (of daemons) status() appsv1.DaemonSetStatus {
 			}
 			if ready(all[0]) {
 				out.NumberReady++
+			}
+			if of.available(all[0]) {
 				out.NumberAvailable++
 			}
 		}

@@ -24,11 +24,19 @@ import (
 // moment is how long after a change the controllers take their next step.
 const moment = 500 * time.Millisecond
 
-// controller takes one step. It looks at nothing but the resources that it reads, and at no
-// clock: where none of them has changed since it began its last step, it has nothing to do.
+// controller takes one step. It looks at nothing but the resources that it reads: where none of them has
+// changed since it began its last step, it has nothing to do until the time that this step returned, if any.
 type controller struct {
-	step  func(api *fakeapi.Server)
+	step  func(api *fakeapi.Server) (again time.Time)
 	reads []schema.GroupVersionResource
+}
+
+// untimed is the step of a controller that looks at no clock.
+func untimed(step func(api *fakeapi.Server)) func(api *fakeapi.Server) time.Time {
+	return func(api *fakeapi.Server) (never time.Time) {
+		step(api)
+		return never
+	}
 }
 
 var (
@@ -47,21 +55,32 @@ var (
 // Start runs all controllers until the server is closed.
 func Start(api *fakeapi.Server) {
 	all := []controller{
-		{quotas, []schema.GroupVersionResource{quotasOfPods}},
-		{machines, []schema.GroupVersionResource{machineSets, Machines, nodes, pods, disruptions}},
+		{untimed(quotas), []schema.GroupVersionResource{quotasOfPods}},
+		{untimed(machines), []schema.GroupVersionResource{machineSets, Machines, nodes, pods, disruptions}},
 		{workloads, []schema.GroupVersionResource{deployments, replicaSets, statefulSets, daemonSets, jobs, pods, nodes, quotasOfPods}},
-		{kubelet, []schema.GroupVersionResource{nodes, pods}},
-		{schedule, []schema.GroupVersionResource{nodes, pods}},
-		{budgets, []schema.GroupVersionResource{pods, disruptions, deployments, replicaSets, statefulSets}},
-		{evict, []schema.GroupVersionResource{nodes, pods}},
+		{untimed(kubelet), []schema.GroupVersionResource{nodes, pods}},
+		{untimed(schedule), []schema.GroupVersionResource{nodes, pods}},
+		{untimed(budgets), []schema.GroupVersionResource{pods, disruptions, deployments, replicaSets, statefulSets}},
+		{untimed(evict), []schema.GroupVersionResource{nodes, pods}},
 	}
-	seen := make([]int64, len(all))
-	go api.Run(moment, func() {
+	seen, due := make([]int64, len(all)), make([]time.Time, len(all))
+	go api.Run(moment, func() (again time.Time) {
 		for i, c := range all {
-			if newest := api.Changed(c.reads...); newest > seen[i] {
+			newest, timed := api.Changed(c.reads...), !due[i].IsZero() && !time.Now().Before(due[i])
+			if newest > seen[i] || timed {
 				seen[i] = newest
-				c.step(api)
+				due[i] = c.step(api)
 			}
+			again = earlier(again, due[i])
 		}
+		return again
 	})
+}
+
+// earlier returns the earlier of two times, of which none that is zero counts.
+func earlier(a, b time.Time) time.Time {
+	if a.IsZero() || !b.IsZero() && b.Before(a) {
+		return b
+	}
+	return a
 }

@@ -9,6 +9,7 @@ import (
 	"hash/fnv"
 	"maps"
 	"slices"
+	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	batchv1 "k8s.io/api/batch/v1"
@@ -25,7 +26,7 @@ import (
 // hashLabel tells the pods of one template from those of another.
 const hashLabel = "pod-template-hash"
 
-func workloads(api *fakeapi.Server) {
+func workloads(api *fakeapi.Server) (again time.Time) {
 	collect(api)
 	for _, d := range fakeapi.View[*appsv1.Deployment](api) {
 		deployment(api, d)
@@ -37,11 +38,12 @@ func workloads(api *fakeapi.Server) {
 		statefulSet(api, s)
 	}
 	for _, d := range fakeapi.View[*appsv1.DaemonSet](api) {
-		daemonSet(api, d)
+		again = earlier(again, daemonSet(api, d))
 	}
 	for _, j := range fakeapi.View[*batchv1.Job](api) {
 		job(api, j)
 	}
+	return again
 }
 
 // collect deletes what is left of workloads that are gone, as the garbage collector does.
