@@ -46,6 +46,22 @@ func TestUpstream_preferredNodes(t *testing.T) {
 			}
 		}
 	})
+	// The scheduler skips the preferences of such a pod: they add nothing to the scores of any node.
+	rows.Run(t, "no terms, and one node", func(t *testing.T) {
+		t.Parallel()
+		var got [2][2]int64
+		for i, has := range []labels{bar, nil} {
+			w := newWorld()
+			n := node("n0")
+			n.Labels, n.Allocatable = has, new(snapshot.ResourcesOf(amounts("cpu=4 memory=10000")))
+			w.Nodes["n0"] = n
+			s, class := w.prepared(fromAPI(&corev1.Pod{Spec: corev1.PodSpec{Containers: containers("cpu=1 memory=2000")}}))
+			got[i][0], got[i][1] = s.scores(class, 0)
+		}
+		if got[0] != got[1] || got[0] == [2]int64{} {
+			t.Errorf("the node scores %v, and %v without labels", got[0], got[1])
+		}
+	})
 	for _, tt := range []struct {
 		name  string
 		terms terms
