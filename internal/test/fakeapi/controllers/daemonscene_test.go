@@ -12,6 +12,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/client-go/util/flowcontrol"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/test/fakeapi"
@@ -24,6 +25,7 @@ type daemonScene struct {
 	api *fakeapi.Server
 	// removed are the pods that the last step deleted.
 	removed []string
+	failed  *flowcontrol.Backoff
 }
 
 const daemonNamespace = metav1.NamespaceDefault
@@ -32,7 +34,7 @@ var daemonLabels = map[string]string{"name": "simple-daemon"}
 
 func newDaemonScene(t *testing.T, nodes int, strategy appsv1.DaemonSetUpdateStrategy) *daemonScene {
 	t.Helper()
-	s := &daemonScene{T: t, api: fakeapi.New()}
+	s := &daemonScene{T: t, api: fakeapi.New(), failed: newPauses()}
 	t.Cleanup(s.api.Close)
 	for n := range nodes {
 		s.api.Add(&corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("node-%d", n)}})
@@ -111,7 +113,7 @@ func (s *daemonScene) step(creates, deletes int) {
 		before[p.Name] = p.DeletionTimestamp != nil
 	}
 	d, _ := fakeapi.ViewOne[*appsv1.DaemonSet](s.api, daemonNamespace, "foo")
-	daemonSet(s.api, d)
+	daemonSet(s.api, d, s.failed)
 	created := 0
 	s.removed = nil
 	for _, p := range fakeapi.View[*corev1.Pod](s.api) {

@@ -16,6 +16,7 @@ import (
 	apiequality "k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/client-go/util/flowcontrol"
 	"k8s.io/component-helpers/scheduling/corev1/nodeaffinity"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
@@ -47,17 +48,18 @@ type daemons struct {
 	// run are the nodes that are to have a pod, and stay those whose pods go on.
 	run, stay map[string]bool
 	now       time.Time
+	// failed has the pauses before failed pods are deleted.
+	failed *flowcontrol.Backoff
 }
 
 // daemonSet takes one step as k8s.io/kubernetes v1.37.2 pkg/controller/daemon does: pods go where the template
 // selects the node and tolerates its taints, and go on where the taints that it does not tolerate are of
-// NoSchedule; then a rollout goes on. One that selects all pods does nothing. Pods that have
-// failed are deleted without a pause. It returns when it must look again although nothing changes, if ever.
-func daemonSet(api *fakeapi.Server, d *appsv1.DaemonSet) (again time.Time) {
+// NoSchedule; then a rollout goes on. One that selects all pods does nothing. It returns when it must look again although nothing changes, if ever.
+func daemonSet(api *fakeapi.Server, d *appsv1.DaemonSet, failed *flowcontrol.Backoff) (again time.Time) {
 	if d.DeletionTimestamp != nil || apiequality.Semantic.DeepEqual(d.Spec.Selector, &metav1.LabelSelector{}) {
 		return again
 	}
-	of := daemonsOf(api, d)
+	of := daemonsOf(api, d, failed)
 	of = of.apply(api, of.manage)
 	if d.Spec.UpdateStrategy.Type != appsv1.OnDeleteDaemonSetStrategyType {
 		of = of.apply(api, of.roll)
@@ -88,18 +90,18 @@ func (of daemons) apply(api *fakeapi.Server, decide func() (create []string, rem
 		p.Spec.NodeName = node
 		api.Put(p)
 	}
-	return daemonsOf(api, of.set)
+	return daemonsOf(api, of.set, of.failed)
 }
 
 // daemonsOf finds the nodes and the pods of a DaemonSet.
-func daemonsOf(api *fakeapi.Server, d *appsv1.DaemonSet) daemons {
+func daemonsOf(api *fakeapi.Server, d *appsv1.DaemonSet, failed *flowcontrol.Backoff) daemons {
 	template := d.Spec.Template.DeepCopy()
 	for _, t := range daemonTaints {
 		template.Spec.Tolerations = append(template.Spec.Tolerations, corev1.Toleration{Key: t.Key, Operator: corev1.TolerationOpExists, Effect: t.Effect})
 	}
 	of := daemons{
 		set: d, template: template, hash: hash(api, d, &d.Spec.Template), nodes: fakeapi.View[*corev1.Node](api),
-		pods: map[string][]*corev1.Pod{}, run: map[string]bool{}, stay: map[string]bool{}, now: time.Now(),
+		pods: map[string][]*corev1.Pod{}, run: map[string]bool{}, stay: map[string]bool{}, now: time.Now(), failed: failed,
 	}
 	of.place()
 	for _, p := range claim(api, d) {
@@ -156,8 +158,9 @@ func (of daemons) manage() (create []string, remove []*corev1.Pod) {
 		for _, p := range all {
 			switch {
 			case p.DeletionTimestamp != nil:
-			case completed(p), !of.stay[n.Name]:
+			case !of.stay[n.Name], p.Status.Phase == corev1.PodSucceeded, p.Status.Phase == corev1.PodFailed && of.endPause(n.Name):
 				remove = append(remove, p)
+			case p.Status.Phase == corev1.PodFailed:
 			default:
 				running = append(running, p)
 			}
@@ -254,9 +257,9 @@ func (of daemons) roll() (create []string, remove []*corev1.Pod) {
 	}
 	var replaced, candidates []*corev1.Pod
 	for _, name := range of.places() {
-		newest, older := of.pair(name)
+		newest, older, one := of.pair(name)
 		switch {
-		case (newest == nil) == (older == nil):
+		case !one, (newest == nil) == (older == nil):
 			unavailable--
 		case newest != nil && !of.available(newest):
 			unavailable--
@@ -278,7 +281,11 @@ func (of daemons) rollBySurge(surge, wants int) (create []string, remove []*core
 	var leaving []*corev1.Pod
 	var candidates []string
 	for _, name := range of.places() {
-		newest, older := of.pair(name)
+		newest, older, one := of.pair(name)
+		if !one {
+			surge--
+			continue
+		}
 		if p := cmp.Or(older, newest); p != nil && of.available(p) {
 			available++
 		}
@@ -315,18 +322,20 @@ func (of daemons) places() []string {
 }
 
 // pair returns the pods of a node that do not terminate: one of the newest template and one of another.
-// There are no more of either behind manage (findUpdatedPodsOnNode).
-func (of daemons) pair(node string) (newest, older *corev1.Pod) {
+// It is false where there are more of either, because a failed one is not deleted yet (findUpdatedPodsOnNode).
+func (of daemons) pair(node string) (newest, older *corev1.Pod, one bool) {
 	for _, p := range of.pods[node] {
 		switch {
 		case p.DeletionTimestamp != nil:
-		case p.Labels[hashLabel] == of.hash:
+		case p.Labels[hashLabel] == of.hash && newest == nil:
 			newest = p
-		default:
+		case p.Labels[hashLabel] != of.hash && older == nil:
 			older = p
+		default:
+			return nil, nil, false
 		}
 	}
-	return newest, older
+	return newest, older, true
 }
 
 // status counts nodes and their oldest pods (updateDaemonSetStatus).

@@ -54,10 +54,11 @@ var (
 
 // Start runs all controllers until the server is closed.
 func Start(api *fakeapi.Server) {
+	failed := newPauses()
 	all := []controller{
 		{untimed(quotas), []schema.GroupVersionResource{quotasOfPods}},
 		{untimed(machines), []schema.GroupVersionResource{machineSets, Machines, nodes, pods, disruptions}},
-		{workloads, []schema.GroupVersionResource{deployments, replicaSets, statefulSets, daemonSets, jobs, pods, nodes, quotasOfPods}},
+		{func(api *fakeapi.Server) time.Time { return workloads(api, failed) }, []schema.GroupVersionResource{deployments, replicaSets, statefulSets, daemonSets, jobs, pods, nodes, quotasOfPods}},
 		{untimed(kubelet), []schema.GroupVersionResource{nodes, pods}},
 		{untimed(schedule), []schema.GroupVersionResource{nodes, pods}},
 		{untimed(budgets), []schema.GroupVersionResource{pods, disruptions, deployments, replicaSets, statefulSets}},

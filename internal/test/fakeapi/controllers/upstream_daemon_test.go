@@ -331,7 +331,7 @@ func boundsRows(t *testing.T, rows *upstream.Rows) {
 				s.pod(fmt.Sprintf("node-%d", n), fmt.Sprintf("pod-%d", n), time.Now().Unix(), changes...)
 			}
 			d, _ := fakeapi.ViewOne[*appsv1.DaemonSet](s.api, daemonNamespace, "foo")
-			of := daemonsOf(s.api, d)
+			of := daemonsOf(s.api, d, s.failed)
 			surge, unavailable, wants := of.bounds()
 			if surge != tt.surge || unavailable != tt.unavailable || wants != tt.nodes {
 				t.Errorf("%d more and %d unavailable of %d, want %d and %d of %d", surge, unavailable, wants, tt.surge, tt.unavailable, tt.nodes)

@@ -17,7 +17,7 @@ import (
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/test/upstream"
 )
 
-// TestUpstream_daemonSetsWait has the facts of TestSurgePreservesOldReadyWithUnsatisfiedMinReady and
+// TestUpstream_daemonSetsWait has the facts of TestDaemonKillFailedPodsBackoff, TestSurgePreservesOldReadyWithUnsatisfiedMinReady and
 // TestSurgeDeletesOldReadyWithUnsatisfiedMinReady in k8s.io/kubernetes v1.37.2
 // pkg/controller/daemon/daemon_controller_test.go and of TestDaemonSetUpdatesAllOldPodsNotReadyMaxSurge in
 // update_test.go: a pod is available after it has been ready for minReadySeconds.
@@ -27,7 +27,24 @@ func TestUpstream_daemonSetsWait(t *testing.T) {
 	for name, play := range map[string]func(t *testing.T){
 		"surge, a new pod that is not ready for long enough": func(t *testing.T) { surgedFor(t, 10*time.Second, "surplus") },
 		"surge, a new pod that is ready for long enough":     func(t *testing.T) { surgedFor(t, 20*time.Second, "surplus", "old") },
-		"a surge whose new pods are ready for some seconds":  surgesOverTime,
+		"a failed pod, and another one in its pause": func(t *testing.T) {
+			for _, strategy := range []appsv1.DaemonSetUpdateStrategy{{Type: appsv1.OnDeleteDaemonSetStrategyType}, unavailable(intstr.FromInt32(1))} {
+				s := newDaemonScene(t, 1, strategy)
+				s.pod("node-0", "failed", 1, failed)
+				// The pause is that of the generation that the status has.
+				d := s.set()
+				d.Status.ObservedGeneration = d.Generation
+				s.api.Put(d)
+				s.step(0, 1)
+				s.pod("node-0", "again", 1, failed)
+				s.step(0, 0)
+				time.Sleep(time.Second - time.Nanosecond)
+				s.step(0, 0)
+				time.Sleep(time.Nanosecond)
+				s.step(0, 1)
+			}
+		},
+		"a surge whose new pods are ready for some seconds": surgesOverTime,
 	} {
 		rows.Run(t, name, func(t *testing.T) {
 			t.Parallel()

@@ -52,7 +52,7 @@ func podRows(t *testing.T, rows *upstream.Rows, strategies []appsv1.DaemonSetUpd
 		{"pods of its own, of others and of none", 2, func(s *daemonScene) {
 			claimed := s.manyPods()
 			var of []string
-			for node, all := range daemonsOf(s.api, s.set()).pods {
+			for node, all := range daemonsOf(s.api, s.set(), s.failed).pods {
 				for _, p := range all {
 					of = append(of, p.Name)
 					if p.Spec.NodeName != node {

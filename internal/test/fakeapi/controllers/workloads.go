@@ -18,6 +18,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/util/flowcontrol"
 	"k8s.io/utils/ptr"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/test/fakeapi"
@@ -26,7 +27,7 @@ import (
 // hashLabel tells the pods of one template from those of another.
 const hashLabel = "pod-template-hash"
 
-func workloads(api *fakeapi.Server) (again time.Time) {
+func workloads(api *fakeapi.Server, failed *flowcontrol.Backoff) (again time.Time) {
 	collect(api)
 	for _, d := range fakeapi.View[*appsv1.Deployment](api) {
 		deployment(api, d)
@@ -38,7 +39,7 @@ func workloads(api *fakeapi.Server) (again time.Time) {
 		statefulSet(api, s)
 	}
 	for _, d := range fakeapi.View[*appsv1.DaemonSet](api) {
-		again = earlier(again, daemonSet(api, d))
+		again = earlier(again, daemonSet(api, d, failed))
 	}
 	for _, j := range fakeapi.View[*batchv1.Job](api) {
 		job(api, j)
