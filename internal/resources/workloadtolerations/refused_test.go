@@ -16,7 +16,7 @@ func TestWorkloadTolerations_refusesAJobThatHasStarted(t *testing.T) {
 	t.Parallel()
 	messages.Expect(t, "its template is fixed")
 	inShop(t, func(t *testing.T, s *shop) {
-		thing := s.make("Job", "import", 0, "foreign*", nil)
+		thing := s.make("Job", "import", 1, "foreign*", nil)
 		s.c.ChangeStatus(t, thing, `{"status":{"startTime":"2026-01-01T00:00:00Z"}}`)
 		says(t, "error", s.tf.Plan(t, s.fresh(), s.manage(thing, "team=a:NoExecute", nil)).Diagnostics.Errors(),
 			`[AttributeName("workload")] Unable to change the tolerations of Job "`+s.namespace+`/import": its template is fixed`, "recreate the Job")
