@@ -54,7 +54,8 @@ type daemons struct {
 
 // daemonSet takes one step as k8s.io/kubernetes v1.37.2 pkg/controller/daemon does: pods go where the template
 // selects the node and tolerates its taints, and go on where the taints that it does not tolerate are of
-// NoSchedule; then a rollout goes on. One that selects all pods does nothing. It returns when it must look again although nothing changes, if ever.
+// NoSchedule; then a rollout goes on. One that selects all pods does nothing. It returns when it must look again
+// although nothing changes, if ever.
 func daemonSet(api *fakeapi.Server, d *appsv1.DaemonSet, failed *flowcontrol.Backoff) (again time.Time) {
 	if d.DeletionTimestamp != nil || apiequality.Semantic.DeepEqual(d.Spec.Selector, &metav1.LabelSelector{}) {
 		return again
