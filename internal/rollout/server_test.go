@@ -51,7 +51,13 @@ type testServer struct {
 // the test where taints evict pods after it.
 func newServer(t *testing.T, nodes ...*corev1.Node) *testServer {
 	t.Helper()
-	a := &testServer{Server: fakeapi.New(), reads: map[string]int{}}
+	return newServerOf(t, nil, nodes...)
+}
+
+// newServerOf is newServer of a cluster that serves more kinds.
+func newServerOf(t *testing.T, kinds []fakeapi.Kind, nodes ...*corev1.Node) *testServer {
+	t.Helper()
+	a := &testServer{Server: fakeapi.New(kinds...), reads: map[string]int{}}
 	t.Cleanup(func() {
 		a.Close()
 		// Watches outlive the last user of a cluster.

@@ -85,7 +85,7 @@ func (w *Workload) argoRollout(object *unstructured.Unstructured) {
 func promoted(object *unstructured.Unstructured) bool {
 	stable, _, _ := unstructured.NestedString(object.Object, "status", "stableRS")
 	newest, _, _ := unstructured.NestedString(object.Object, "status", "currentPodHash")
-	return newest != "" && stable == newest
+	return settled(stable, newest)
 }
 
 // argoCommand is a command of the kubectl plugin for the Rollout.

@@ -21,7 +21,7 @@ func TestDirect_knowsInWhichOrderOpenKruisesStatefulSetFollows(t *testing.T) {
 		"Parallel":                    {"StatefulSet", `"podManagementPolicy":"Parallel",` + rolling, `{}`, false, true, false},
 		"a partition":                 {"StatefulSet", partitioned, `{"currentRevision":"a","updateRevision":"b","currentReplicas":1}`, true, false, false},
 		"a partition that was raised": {"StatefulSet", partitioned, `{"currentRevision":"a","updateRevision":"b"}`, true, false, true},
-		"a CloneSet":                  {"CloneSet", rolling, `{}`, false, false, false},
+		"a CloneSet":                  {"CloneSet", rolling, `{}`, false, true, false},
 		"a spec of another type":      {"StatefulSet", `"updateStrategy":"no"`, `{}`, false, false, false},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -6,7 +6,6 @@ package workload
 import (
 	"errors"
 	"fmt"
-	"slices"
 
 	appsv1 "k8s.io/api/apps/v1"
 	batchv1 "k8s.io/api/batch/v1"
@@ -226,7 +225,9 @@ func (w *Workload) statefulSet(s *appsv1.StatefulSet) {
 }
 
 // inOrder takes from a StatefulSet what its pods follow in order, and reports whether a
-// partition leaves out some.
+// partition leaves out some. Missing pods below the partition alone are made of the current revision, and
+// with the strategy OnDelete none (k8s.io/kubernetes v1.37.1
+// pkg/controller/statefulset/stateful_set_utils.go:535, newVersionedStatefulSetPod).
 func (w *Workload) inOrder(s *appsv1.StatefulSet) (partitioned bool) {
 	if s.Spec.PodManagementPolicy != appsv1.ParallelPodManagement {
 		w.Ordered = w.Pods
@@ -234,9 +235,13 @@ func (w *Workload) inOrder(s *appsv1.StatefulSet) (partitioned bool) {
 	rolling := s.Spec.UpdateStrategy.RollingUpdate
 	partitioned = rolling != nil && rolling.Partition != nil && *rolling.Partition > 0
 	w.Relapses = partitioned && relapses(s.Status)
-	w.MissingFollow = !partitioned && rolling != nil
+	w.MissingFollow = settled(s.Status.CurrentRevision, s.Status.UpdateRevision) ||
+		!partitioned && (rolling != nil || s.Spec.UpdateStrategy.Type == appsv1.OnDeleteStatefulSetStrategyType)
 	return partitioned
 }
+
+// settled reports whether the older of two revisions that pods are made of is the newest as well.
+func settled(current, newest string) bool { return newest != "" && current == newest }
 
 // relapses says of a StatefulSet with a partition that its controller would make a
 // pod below that from the current revision, and that no running pod is of it. So it is
@@ -260,9 +265,7 @@ func relapses(s appsv1.StatefulSetStatus) bool {
 func (w *Workload) daemonSet(d *appsv1.DaemonSet) {
 	w.itself()
 	w.Observed = d.Status.ObservedGeneration >= d.Generation
-	// A pod that should not be where it is counts beside those that should be.
-	w.Wants = int64(d.Status.DesiredNumberScheduled) + int64(d.Status.NumberMisscheduled)
-	w.MissingFollow = true
+	w.daemonSetPods(d)
 	switch rolling := d.Spec.UpdateStrategy.RollingUpdate; {
 	case d.Spec.UpdateStrategy.Type == appsv1.OnDeleteDaemonSetStrategyType:
 		w.Rolling.Hold = "its update strategy is OnDelete"
@@ -273,6 +276,13 @@ func (w *Workload) daemonSet(d *appsv1.DaemonSet) {
 	case rolling != nil && rolling.MaxUnavailable != nil:
 		w.Rolling.Manner = fmt.Sprintf("at most %s at a time", rolling.MaxUnavailable)
 	}
+}
+
+// daemonSetPods reads how many pods a DaemonSet is to have: one that should not be where it is counts
+// beside those that should be.
+func (w *Workload) daemonSetPods(d *appsv1.DaemonSet) {
+	w.Wants = int64(d.Status.DesiredNumberScheduled) + int64(d.Status.NumberMisscheduled)
+	w.MissingFollow = true
 }
 
 // replicaSet reads how the pods of a ReplicaSet follow. Its controller creates missing ones before it
@@ -304,37 +314,6 @@ func (w *Workload) job(j *batchv1.Job) {
 	w.Rolling.Immutable = true
 	w.Rolling.Hold = "the template of a Job cannot be changed once it has started"
 	w.Rolling.WayOut = "recreate the Job with the tolerations, or suspend it first, which ends its pods (from Kubernetes 1.36 on), or manage the CronJob that creates it"
-}
-
-// deploymentConfig reads OpenShift's DeploymentConfig, whose types are not
-// compiled in: it rolls by itself where a change of its configuration triggers.
-// While it is paused it cannot be rolled out by hand either: oc refuses.
-func (w *Workload) deploymentConfig(object *unstructured.Unstructured) {
-	w.itself()
-	if test, _, _ := unstructured.NestedBool(object.Object, "spec", "test"); !test {
-		// One for tests has pods only while it rolls.
-		w.Wants, _, _ = unstructured.NestedInt64(object.Object, "spec", "replicas")
-	}
-	observed, _, _ := unstructured.NestedInt64(object.Object, "status", "observedGeneration")
-	w.Observed = observed >= object.GetGeneration()
-	w.Rolling.Manner = "by its deployment strategy"
-	rollout := fmt.Sprintf("(oc rollout latest dc/%s -n %s)", w.Name, w.Namespace)
-	triggers, _, _ := unstructured.NestedSlice(object.Object, "spec", "triggers")
-	rolls := slices.ContainsFunc(triggers, func(trigger any) bool {
-		fields, ok := trigger.(map[string]any)
-		return ok && fields["type"] == "ConfigChange"
-	})
-	if paused, _, _ := unstructured.NestedBool(object.Object, "spec", "paused"); paused {
-		w.Rolling.Hold = "it is paused"
-		w.Rolling.WayOut = fmt.Sprintf("resume it (oc rollout resume dc/%s -n %s)", w.Name, w.Namespace)
-		if !rolls {
-			w.Rolling.WayOut += ", and roll it out by hand after the change " + rollout
-		}
-		return
-	}
-	if !rolls {
-		w.Rolling.Hold, w.Rolling.WayOut = "it has no trigger of type ConfigChange", "add that trigger, or roll it out by hand "+rollout
-	}
 }
 
 func replicas(n *int32) int32 {

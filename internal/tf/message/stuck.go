@@ -60,6 +60,9 @@ func unfinished(stuck *rollout.StuckError) string {
 	list(stuck.Pending, "recreated, but not scheduled yet (Pending)")
 	if stuck.Missing > 0 {
 		fmt.Fprintf(&b, "\n  %d of %d pods not created yet", stuck.Missing, stuck.Workload.Wants)
+		if !stuck.Older {
+			b.WriteString("; a new pod may be created from an older template")
+		}
 	}
 	list(stuck.Blocking, "not ready or terminating")
 	if len(stuck.Blocking) > 0 {
