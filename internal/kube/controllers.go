@@ -25,6 +25,8 @@ type controllers struct {
 	listed  map[types.UID]bool
 	parents map[types.UID]snapshot.Owner
 	marked  []Marked
+	// openShift are the namespaces of OpenShift's operators that have some.
+	openShift openShiftNamespaces
 }
 
 // listedControllers remembers the kinds that have been listed.
@@ -77,8 +79,9 @@ func (c *Cluster) listControllers(ctx context.Context, kind workload.Kind) (cont
 		if ref := metav1.GetControllerOfNoCopy(object); ref != nil {
 			out.parents[object.GetUID()] = snapshot.OwnerOf(ref.APIVersion, ref.Kind, ref.Name)
 		}
+		out.openShift = out.openShift.with(object)
 		ref := workload.Ref{APIVersion: kind.APIVersion, Kind: kind.Kind, Namespace: object.GetNamespace(), Name: object.GetName()}
-		if m, marked := markedOf(ref, object); marked {
+		if m, marked := recordsOn(ref, object); marked {
 			out.marked = append(out.marked, m)
 		}
 		return nil

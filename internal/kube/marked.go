@@ -30,18 +30,6 @@ type Marked struct {
 	Pins   label.Record
 }
 
-// openShiftNode is a label of every node that OpenShift's machine-config operator
-// sets up: github.com/openshift/machine-config-operator
-// templates/worker/01-worker-kubelet/_base/units/kubelet.service.yaml, and its
-// sibling for masters.
-const openShiftNode = "node.openshift.io/os_id"
-
-// onOpenShift reports whether the cluster is one of OpenShift's.
-func (c *Cluster) onOpenShift(ctx context.Context) (bool, error) {
-	nodes, err := c.Nodes(ctx)
-	return slices.ContainsFunc(nodes, func(n *snapshot.Node) bool { _, is := n.Labels[openShiftNode]; return is }), err
-}
-
 // FindsMarks reports whether MarkedAnywhere finds objects of this kind that this process
 // has not read, with these credentials.
 func (c *Cluster) FindsMarks(ctx context.Context, ref workload.Ref) (bool, error) {
@@ -49,7 +37,12 @@ func (c *Cluster) FindsMarks(ctx context.Context, ref workload.Ref) (bool, error
 	case known && kind.Builtin:
 		return true, nil
 	case known:
-		return c.onOpenShift(ctx)
+		found, _, err := c.listKinds(ctx, rolling(workload.BuiltinKinds()))
+		if err != nil {
+			return false, err
+		}
+		_, is, err := c.onOpenShift(ctx, found)
+		return is, err
 	}
 	custom, err := c.customKinds(ctx)
 	group := ref.GroupVersionKind().Group
@@ -58,56 +51,76 @@ func (c *Cluster) FindsMarks(ctx context.Context, ref workload.Ref) (bool, error
 
 // MarkedAnywhere returns the workloads that carry a record of what is owned there: those
 // of the built-in kinds, of the custom kinds that the credentials' rights name, and
-// OpenShift's on its clusters; others are not asked for what they do not have. Nodes show
-// which cluster it is, so that this is for who reads them anyway. Metadata is listed once
+// OpenShift's on its clusters; others are not asked for what they do not have. Nodes and workloads show
+// which cluster it is, so that this is for who reads nodes anyway. Metadata is listed once
 // per process, ReplicaSets and Jobs together with what a snapshot needs of them; what this
 // process reads or writes itself, of any kind, is known without. Beside an error that is
 // ErrForbidden it returns those of the kinds that may be listed.
 func (c *Cluster) MarkedAnywhere(ctx context.Context) ([]Marked, error) {
-	kinds, err := c.markedKinds(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return c.withConfigs(ctx, kinds)
+	return c.markedOf(ctx, workload.BuiltinKinds())
 }
 
 // MarkedRolling returns those of MarkedAnywhere whose pods may restart when their
 // tolerations change: neither CronJobs nor Jobs of
 // batch/v1, which are not asked for.
 func (c *Cluster) MarkedRolling(ctx context.Context) ([]Marked, error) {
-	kinds, err := c.markedKinds(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return c.withConfigs(ctx, slices.DeleteFunc(kinds, func(k workload.Kind) bool {
+	return c.markedOf(ctx, rolling(workload.BuiltinKinds()))
+}
+
+// rolling returns the kinds whose objects replace their pods.
+func rolling(kinds []workload.Kind) []workload.Kind {
+	return slices.DeleteFunc(kinds, func(k workload.Kind) bool {
 		return k.Resource().Group == batchv1.GroupName && (k.Kind == "CronJob" || k.Kind == "Job")
-	}))
+	})
 }
 
-// withConfigs lists kinds for their records, beside those of OpenShift's monitoring. That is there
-// where OpenShift's operators are.
-func (c *Cluster) withConfigs(ctx context.Context, kinds []workload.Kind) ([]Marked, error) {
-	if !slices.ContainsFunc(kinds, func(k workload.Kind) bool { return k.Kind == "IngressController" }) {
-		return c.listMarked(ctx, kinds, nil)
-	}
-	configs, err := c.configRecords(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return c.listMarked(ctx, kinds, configs)
-}
-
-// markedKinds returns the kinds of which objects may be marked.
-func (c *Cluster) markedKinds(ctx context.Context) ([]workload.Kind, error) {
+// markedOf returns the marked objects of built-in kinds, custom ones and those of OpenShift.
+func (c *Cluster) markedOf(ctx context.Context, builtin []workload.Kind) ([]Marked, error) {
 	custom, err := c.customKinds(ctx)
 	if err != nil {
 		return nil, err
 	}
-	kinds := slices.Concat(workload.BuiltinKinds(), custom)
-	is, err := c.onOpenShift(ctx)
-	if err != nil || !is {
-		return kinds, err
+	found, refused, err := c.listKinds(ctx, slices.Concat(builtin, custom))
+	if err != nil {
+		return nil, err
 	}
+	namespaces, is, err := c.onOpenShift(ctx, found)
+	if err != nil {
+		return nil, err
+	}
+	var marked []Marked
+	if is {
+		more, configs, alsoRefused, err := c.ofOpenShift(ctx, namespaces)
+		if err != nil {
+			return nil, err
+		}
+		found, marked, refused = append(found, more...), configs, errors.Join(refused, alsoRefused)
+	}
+	for _, some := range found {
+		marked = append(marked, some.marked...)
+	}
+	return c.knownBetter(marked), refused
+}
+
+// ofOpenShift lists the kinds of OpenShift, and reads the records of its monitoring, which is there where its
+// operators are.
+func (c *Cluster) ofOpenShift(ctx context.Context, namespaces openShiftNamespaces) (found []controllers, configs []Marked, refused, err error) {
+	kinds, err := c.openShiftKinds(ctx)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	if found, refused, err = c.listKinds(ctx, kinds); err != nil {
+		return nil, nil, nil, err
+	}
+	if namespaces.monitoring() && slices.ContainsFunc(kinds, func(k workload.Kind) bool { return k.Kind == "IngressController" }) {
+		configs, err = c.configRecords(ctx)
+	}
+	return found, configs, refused, err
+}
+
+// openShiftKinds returns the kinds of OpenShift that the cluster serves.
+func (c *Cluster) openShiftKinds(ctx context.Context) ([]workload.Kind, error) {
+	var kinds []workload.Kind
 	for _, kind := range workload.OpenShiftKinds() {
 		served, err := c.isServed(ctx, kind)
 		if err != nil {
@@ -141,24 +154,23 @@ func (c *Cluster) isServed(ctx context.Context, kind workload.Kind) (bool, error
 	}
 }
 
-// listMarked lists kinds for their records, and adds others.
-func (c *Cluster) listMarked(ctx context.Context, kinds []workload.Kind, others []Marked) ([]Marked, error) {
-	found, refused := make([][]Marked, len(kinds)), make([]error, len(kinds))
-	lists := make([]func() error, len(kinds))
+// listKinds lists kinds side by side. The error refused is ErrForbidden where some may not be listed: there is nothing
+// known of these.
+func (c *Cluster) listKinds(ctx context.Context, kinds []workload.Kind) (found []controllers, refused, err error) {
+	found = make([]controllers, len(kinds))
+	refusals, lists := make([]error, len(kinds)), make([]func() error, len(kinds))
 	for i, kind := range kinds {
-		lists[i] = func() error {
-			some, err := c.controllersOf(ctx, kind)
-			found[i] = some.marked
-			if errors.Is(err, ErrForbidden) {
-				refused[i], err = err, nil
+		lists[i] = func() (err error) {
+			if found[i], err = c.controllersOf(ctx, kind); errors.Is(err, ErrForbidden) {
+				found[i].openShift, refusals[i], err = unknownNamespaces, err, nil
 			}
 			return err
 		}
 	}
 	if err := parallel(lists...); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return c.knownBetter(append(slices.Concat(found...), others...)), errors.Join(refused...)
+	return found, errors.Join(refusals...), nil
 }
 
 // knownBetter puts what this process has read or written since in the place of what
@@ -181,25 +193,25 @@ func (c *Cluster) knownBetter(listed []Marked) []Marked {
 // marksOf reads the records of an object: one of its own, or one of each component.
 func marksOf(ref workload.Ref, object metav1.Object) []Marked {
 	var out []Marked
-	if m, marked := markedOf(ref, object); marked {
+	if m, marked := recordsOn(ref, object); marked {
 		out = append(out, m)
 	}
 	for _, one := range workload.Components(ref) {
 		component := ref
 		component.Component = one.Name
-		if m, marked := markedOf(component, object); marked {
+		if m, marked := recordsOn(component, object); marked {
 			out = append(out, m)
 		}
 	}
 	return out
 }
 
-// markedOf reads the records of an object; one that cannot be read is told where
+// recordsOn reads the records of an object; one that cannot be read is told where
 // the object itself is looked at. A Deployment's controller copies all annotations
 // of it to its ReplicaSets (k8s.io/kubernetes v1.37.1
 // pkg/controller/deployment/util/deployment_util.go, SetNewReplicaSetAnnotations):
 // what is marked there is not theirs.
-func markedOf(ref workload.Ref, object metav1.Object) (Marked, bool) {
+func recordsOn(ref workload.Ref, object metav1.Object) (Marked, bool) {
 	m := Marked{Ref: ref, Labels: object.GetLabels()}
 	if owner := metav1.GetControllerOfNoCopy(object); owner != nil && isApps(owner.APIVersion, owner.Kind, "Deployment") && isApps(ref.APIVersion, ref.Kind, "ReplicaSet") {
 		return m, false

@@ -49,7 +49,7 @@ func TestMarkedOf_takesAnObjectsOwnRecordsAndNotThoseThatAControllerCopied(t *te
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			got, marked := markedOf(workload.Ref{APIVersion: gocmp.Or(tt.apiVersion, "apps/v1"), Kind: tt.kind, Name: "web"}, &metav1.ObjectMeta{Annotations: tt.annotations, OwnerReferences: tt.owners})
+			got, marked := recordsOn(workload.Ref{APIVersion: gocmp.Or(tt.apiVersion, "apps/v1"), Kind: tt.kind, Name: "web"}, &metav1.ObjectMeta{Annotations: tt.annotations, OwnerReferences: tt.owners})
 			if marked != (tt.records+tt.pin > 0) || len(got.Record) != tt.records || len(got.Pins) != tt.pin {
 				t.Errorf("marked is %t with %v and %v", marked, got.Record, got.Pins)
 			}
@@ -107,15 +107,22 @@ func TestMarkedAnywhere_looksForOpenShiftsObjectsOnItsClustersAlone(t *testing.T
 	const tolerations = `[{"key":"team","operator":"Equal","value":"a","effect":"NoExecute","owner":"me","generation":"g1","retiring":true}]`
 	ingress := workload.Ref{APIVersion: "operator.openshift.io/v1", Kind: "IngressController"}
 	const plural = "ingresscontrollers"
+	operator := metav1.ObjectMeta{Namespace: "openshift-ingress-operator", Name: "ingress-operator"}
 	for name, tt := range map[string]struct {
-		label     string
-		forbidden bool
+		label string
+		// runs is a Deployment of the cluster, and forbidden are kinds that may not be listed.
+		runs      metav1.ObjectMeta
+		forbidden []string
 		want      []string
 		finds     bool
 	}{
-		"no node is OpenShift's":                {want: nil},
-		"a node is OpenShift's":                 {label: openShiftNode, want: []string{"internal"}, finds: true},
-		"a node is OpenShift's, without rights": {label: openShiftNode, forbidden: true, finds: true},
+		"no node is OpenShift's":                         {runs: operator, want: nil},
+		"a node is OpenShift's":                          {label: openShiftNode, runs: operator, want: []string{"internal"}, finds: true},
+		"a node is OpenShift's, without rights":          {label: openShiftNode, runs: operator, forbidden: []string{plural}, finds: true},
+		"OpenShift's label, and none of its operators":   {label: openShiftNode, runs: metav1.ObjectMeta{Namespace: "shop", Name: "ingress-operator"}},
+		"OpenShift's label on MicroShift":                {label: openShiftNode, runs: metav1.ObjectMeta{Namespace: "openshift-ingress", Name: "router-default"}},
+		"OpenShift's label, and an operator of OLM":      {label: openShiftNode, runs: metav1.ObjectMeta{Namespace: "shop", Name: "etcd-operator", Labels: map[string]string{olmOwner: "etcd"}}, want: []string{"internal"}, finds: true},
+		"OpenShift's label, without rights to workloads": {label: openShiftNode, runs: operator, forbidden: []string{"deployments"}, want: []string{"internal"}, finds: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -129,12 +136,13 @@ func TestMarkedAnywhere_looksForOpenShiftsObjectsOnItsClustersAlone(t *testing.T
 				marked.SetName("internal")
 				marked.SetAnnotations(map[string]string{toleration.OwnedAnnotation: tolerations})
 				api.Add(marked)
-				if tt.forbidden {
-					api.fault = onLists(http.StatusForbidden, plural)
+				api.Add(&appsv1.Deployment{ObjectMeta: tt.runs})
+				if len(tt.forbidden) > 0 {
+					api.fault = onLists(http.StatusForbidden, tt.forbidden...)
 				}
 				c := api.connect(t)
 				got, err := c.MarkedAnywhere(t.Context())
-				if err != nil {
+				if err != nil && !slices.Contains(tt.forbidden, "deployments") {
 					t.Fatal(err)
 				}
 				var names []string

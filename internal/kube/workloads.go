@@ -145,7 +145,7 @@ func (c *Cluster) listWorkloads(ctx context.Context, kind workload.Ref, selector
 		object.SetKind(kind.Kind)
 		if !selector.Matches(labels.Set(object.GetLabels())) {
 			ref := workload.Ref{APIVersion: kind.APIVersion, Kind: kind.Kind, Namespace: object.GetNamespace(), Name: object.GetName()}
-			if m, is := markedOf(ref, object); is {
+			if m, is := recordsOn(ref, object); is {
 				marked = append(marked, m)
 			}
 			return nil

@@ -7,7 +7,9 @@ import (
 	"strings"
 	"testing"
 
+	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/acctest"
 )
@@ -90,7 +92,7 @@ func TestWorkloadTolerations_customObjectsThatNoRightsNameKeepWhatRetires(t *tes
 func TestOrder_operatorsObjectsGiveUpWhatRetiresInALaterRun(t *testing.T) {
 	t.Parallel()
 	inShop(t, func(t *testing.T, s *shop) {
-		s.c.Patch(t, s.pool, `{"metadata":{"labels":{"node.openshift.io/os_id":"rhcos"}}}`)
+		s.onOpenShift()
 		o := operators["IngressController"](s)
 		path := s.pathOf("IngressController")
 		s.c.Operate(t, o.object, path, o.operand, s.pathOf(o.operand.Kind))()
@@ -119,4 +121,15 @@ func TestOrder_operatorsObjectsGiveUpWhatRetiresInALaterRun(t *testing.T) {
 			t.Fatalf("the taint is gone, and the object has %s and the record %v", formatted(got), record)
 		}
 	})
+}
+
+// onOpenShift makes the cluster one of OpenShift's, by the label of a node and a Deployment of an operator.
+func (s *shop) onOpenShift() {
+	s.t.Helper()
+	s.c.Patch(s.t, s.pool, `{"metadata":{"labels":{"node.openshift.io/os_id":"rhcos"}}}`)
+	const namespace = "openshift-ingress-operator"
+	if _, err := s.c.Admin.CoreV1().Namespaces().Create(s.t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}, metav1.CreateOptions{}); err != nil {
+		s.t.Fatal(err)
+	}
+	s.c.Deployment(s.t, namespace, "ingress-operator", 0, nil)
 }

@@ -112,6 +112,7 @@ func (p placed) served() fakeapi.Kind {
 // world is a shop of OpenShift with the object.
 func (p placed) world(api *fakeapi.Server) {
 	shop("Deployment")(api)
+	api.Add(withoutPods("openshift-ingress-operator"))
 	for _, n := range fakeapi.Objects[*corev1.Node](api) {
 		fakeapi.Edit(api, "", n.Name, func(n *corev1.Node) {
 			if n.Labels == nil {
