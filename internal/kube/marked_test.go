@@ -110,25 +110,33 @@ func TestMarkedAnywhere_looksForOpenShiftsObjectsOnItsClustersAlone(t *testing.T
 	operator := metav1.ObjectMeta{Namespace: "openshift-ingress-operator", Name: "ingress-operator"}
 	for name, tt := range map[string]struct {
 		label string
+		// kept is set where the machine-config operator keeps the node.
+		kept bool
 		// runs is a Deployment of the cluster, and forbidden are kinds that may not be listed.
 		runs      metav1.ObjectMeta
 		forbidden []string
 		want      []string
 		finds     bool
 	}{
-		"no node is OpenShift's":                         {runs: operator, want: nil},
-		"a node is OpenShift's":                          {label: openShiftNode, runs: operator, want: []string{"internal"}, finds: true},
-		"a node is OpenShift's, without rights":          {label: openShiftNode, runs: operator, forbidden: []string{plural}, finds: true},
-		"OpenShift's label, and none of its operators":   {label: openShiftNode, runs: metav1.ObjectMeta{Namespace: "shop", Name: "ingress-operator"}},
-		"OpenShift's label on MicroShift":                {label: openShiftNode, runs: metav1.ObjectMeta{Namespace: "openshift-ingress", Name: "router-default"}},
-		"OpenShift's label, and an operator of OLM":      {label: openShiftNode, runs: metav1.ObjectMeta{Namespace: "shop", Name: "etcd-operator", Labels: map[string]string{olmOwner: "etcd"}}, want: []string{"internal"}, finds: true},
-		"OpenShift's label, without rights to workloads": {label: openShiftNode, runs: operator, forbidden: []string{"deployments"}, want: []string{"internal"}, finds: true},
+		"no node is OpenShift's":                            {runs: operator, want: nil},
+		"a node is OpenShift's":                             {label: openShiftNode, runs: operator, want: []string{"internal"}, finds: true},
+		"a node is OpenShift's, without rights":             {label: openShiftNode, runs: operator, forbidden: []string{plural}, finds: true},
+		"OpenShift's label, and none of its operators":      {label: openShiftNode, runs: metav1.ObjectMeta{Namespace: "shop", Name: "ingress-operator"}},
+		"OpenShift's label, of the machine-config operator": {label: openShiftNode, kept: true, runs: metav1.ObjectMeta{Namespace: "shop", Name: "web"}, want: []string{"internal"}, finds: true},
+		"OpenShift's label on MicroShift":                   {label: openShiftNode, runs: metav1.ObjectMeta{Namespace: "openshift-ingress", Name: "router-default"}},
+		"OpenShift's label, and an operator of OLM":         {label: openShiftNode, runs: metav1.ObjectMeta{Namespace: "shop", Name: "etcd-operator", Labels: map[string]string{olmOwner: "etcd"}}, want: []string{"internal"}, finds: true},
+		"OpenShift's label, without rights to workloads":    {label: openShiftNode, runs: operator, forbidden: []string{"deployments"}, want: []string{"internal"}, finds: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				api := town(fakeapi.CustomKind(ingress.APIVersion, ingress.Kind, plural))
-				api.edit("n1", func(n *corev1.Node) { n.Labels = map[string]string{tt.label: "rhcos"} })
+				api.edit("n1", func(n *corev1.Node) {
+					n.Labels = map[string]string{tt.label: "rhcos"}
+					if tt.kept {
+						n.Annotations = map[string]string{machineConfigAnnotation: "rendered-worker-1"}
+					}
+				})
 				marked := &unstructured.Unstructured{}
 				marked.SetAPIVersion(ingress.APIVersion)
 				marked.SetKind(ingress.Kind)

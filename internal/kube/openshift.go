@@ -58,8 +58,8 @@ func (n openShiftNamespaces) monitoring() bool {
 }
 
 // onOpenShift reports whether the cluster is one of OpenShift's, by what has been read: a node has its label, and
-// what was listed of workloads shows its operators, or cannot show them. It returns the namespaces of these. So the
-// cluster is asked what it serves only where it may serve OpenShift's kinds.
+// the machine-config operator keeps a node, or what was listed of workloads shows other operators, or cannot show
+// them. It returns the namespaces of these. So the cluster is asked what it serves only where it may serve OpenShift's kinds.
 func (c *Cluster) onOpenShift(ctx context.Context, found []controllers) (openShiftNamespaces, bool, error) {
 	nodes, err := c.Nodes(ctx)
 	if err != nil || !slices.ContainsFunc(nodes, func(n *snapshot.Node) bool { _, is := n.Labels[openShiftNode]; return is }) {
@@ -71,5 +71,5 @@ func (c *Cluster) onOpenShift(ctx context.Context, found []controllers) (openShi
 			namespaces[namespace] = true
 		}
 	}
-	return namespaces, len(namespaces) > 0, nil
+	return namespaces, len(namespaces) > 0 || slices.ContainsFunc(nodes, func(n *snapshot.Node) bool { return n.MachineConfig }), nil
 }
