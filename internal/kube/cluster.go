@@ -56,9 +56,11 @@ type Cluster struct {
 	classes  once[map[string]*snapshot.StorageClass]
 	capacity once[map[string]*snapshot.StorageClass] // the same with capacities
 	custom   once[[]workload.Kind]
-	configs  once[[]Marked]
-	ancestry ancestry
-	families families
+	// claimTemplates are those of StatefulSets.
+	claimTemplates once[claimTemplates]
+	configs        once[[]Marked]
+	ancestry       ancestry
+	families       families
 
 	controllers listedControllers
 	namespaces  namespaces

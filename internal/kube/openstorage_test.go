@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	storagev1 "k8s.io/api/storage/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -29,6 +30,11 @@ func claimOf(name, class string) *corev1.PersistentVolumeClaim {
 		}},
 		Status: corev1.PersistentVolumeClaimStatus{Phase: corev1.ClaimPending},
 	}
+}
+
+func inSet(set, pod, claim string) snapshot.Pod {
+	owner := snapshot.Owner{Group: "apps", Kind: "StatefulSet", Name: set}
+	return snapshot.Pod{Name: pod, Claims: []string{claim}, Controller: &snapshot.Controller{Owner: owner, UID: "uid-" + types.UID(set)}}
 }
 
 func waiting(name, provisioner string) *storagev1.StorageClass {
@@ -51,6 +57,13 @@ func withStorage() *testServer {
 		&storagev1.CSIDriver{ObjectMeta: metav1.ObjectMeta{Name: "lvm"}, Spec: storagev1.CSIDriverSpec{StorageCapacity: new(true)}},
 		&storagev1.CSIDriver{ObjectMeta: metav1.ObjectMeta{Name: "nfs"}},
 	)
+	set := &appsv1.StatefulSet{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "db"}}
+	set.Spec.VolumeClaimTemplates = []corev1.PersistentVolumeClaim{{ObjectMeta: metav1.ObjectMeta{Name: "data"}}, {ObjectMeta: metav1.ObjectMeta{Name: "logs"}}, {ObjectMeta: metav1.ObjectMeta{Name: "old"}}}
+	for i, claim := range []*corev1.PersistentVolumeClaim{claimOf("data", "limited"), claimOf("logs", ""), claimOf("old", "")} {
+		set.Spec.VolumeClaimTemplates[i].Spec = claim.Spec
+	}
+	set.Spec.VolumeClaimTemplates[1].Spec.StorageClassName = nil
+	api.Add(set)
 	for name, nodes := range map[string]*metav1.LabelSelector{"a": {MatchLabels: map[string]string{"zone": "a"}}, "unavailable": nil} {
 		api.Add(&storagev1.CSIStorageCapacity{ObjectMeta: metav1.ObjectMeta{Namespace: "lvm", Name: name}, StorageClassName: "limited", NodeTopology: nodes, Capacity: new(resource.MustParse("10Gi"))})
 	}
@@ -60,6 +73,7 @@ func withStorage() *testServer {
 func TestJudge_readsStorageWhereClaimsHaveNoVolume(t *testing.T) {
 	t.Parallel()
 	const claims, classes, drivers, capacities, limits = "GET persistentvolumeclaims 200", "GET storageclasses 200", "GET csidrivers 200", "GET csistoragecapacities 200", "GET csinodes 200"
+	const sets = "GET statefulsets 200"
 	for name, tt := range map[string]struct {
 		pod       snapshot.Pod
 		waits     string
@@ -70,6 +84,10 @@ func TestJudge_readsStorageWhereClaimsHaveNoVolume(t *testing.T) {
 		"no claim, and another pod waits":     {waits: "static", requests: []string{claims, classes}},
 		"a bound claim":                       {pod: snapshot.Pod{Claims: []string{"bound"}}, requests: []string{claims}},
 		"a claim that does not exist":         {pod: snapshot.Pod{Claims: []string{"none"}}, requests: []string{claims}},
+		"a claim that a StatefulSet creates":  {pod: inSet("db", "db-0", "data-db-0"), requests: []string{claims, sets, classes, drivers, capacities}},
+		"a claim that no template names":      {pod: inSet("db", "db-0", "none"), requests: []string{claims}},
+		"a claim of a set without a template": {pod: inSet("gone", "gone-0", "data-gone-0"), requests: []string{claims, sets}},
+		"no right to list StatefulSets":       {pod: inSet("db", "db-0", "data-db-0"), forbidden: "statefulsets", requests: []string{claims, "GET statefulsets 403"}},
 		"a claim that has lost its volume":    {pod: snapshot.Pod{Claims: []string{"lost"}}, requests: []string{claims}},
 		"a claim that names a volume":         {pod: snapshot.Pod{Claims: []string{"named"}}, requests: []string{claims}},
 		"volumes that people make":            {pod: snapshot.Pod{Claims: []string{"static"}}, requests: []string{claims, classes}},

@@ -24,7 +24,14 @@ const noProvisioner = "kubernetes.io/no-provisioner"
 // learnedStorage is what a process has learned about storage.
 type learnedStorage struct {
 	*snapshot.Storage
-	part int
+	storageNeed
+	raw claimTemplates
+}
+
+// storageNeed is which part of the storage pods need, 0 for none, and whether they need claim templates.
+type storageNeed struct {
+	part      int
+	templates bool
 }
 
 // Parts of storage, each of which costs requests beside those before it.
@@ -38,31 +45,43 @@ const (
 // more from now on.
 func (c *Cluster) learnStorage(ctx context.Context, s *snapshot.Snapshot, stored *storage, placed []*snapshot.Pod) (learned bool, err error) {
 	found := stored.storage()
-	part := found.needs(s, placed)
-	if part > partClaims {
+	need := found.needs(s, placed)
+	before := c.stored.Load()
+	if need.templates || before.hasTemplates() {
+		if err := c.templatesInto(ctx, found); err != nil {
+			return false, err
+		}
+		need.part = found.needs(s, placed).part
+	}
+	if need.part > partClaims {
 		if found.Classes, err = c.classes.get(ctx, func() (map[string]*snapshot.StorageClass, error) { return c.storageClasses(ctx) }); err != nil {
 			return false, err
 		}
-		part = found.needs(s, placed)
+		found.defaultClass()
+		need.part = found.needs(s, placed).part
 	}
-	if part == 0 || c.stored.Load().covers(part) {
+	if need.part == 0 || before.covers(need) {
 		return false, nil
 	}
-	if part == partCapacities {
+	if need.part == partCapacities {
 		if found.Classes, err = c.capacity.get(ctx, func() (map[string]*snapshot.StorageClass, error) { return c.withCapacities(ctx, found.Classes) }); err != nil {
 			return false, err
 		}
 	}
-	found.part = part
+	found.storageNeed = storageNeed{need.part, found.Templates != nil}
 	for {
 		before := c.stored.Load()
-		if before.covers(part) || c.stored.CompareAndSwap(before, found) {
+		if before.covers(found.storageNeed) || c.stored.CompareAndSwap(before, found) {
 			return true, nil
 		}
 	}
 }
 
-func (l *learnedStorage) covers(part int) bool { return l != nil && l.part >= part }
+func (l *learnedStorage) covers(need storageNeed) bool {
+	return l != nil && l.part >= need.part && (l.templates || !need.templates)
+}
+
+func (l *learnedStorage) hasTemplates() bool { return l != nil && l.templates }
 
 // classes returns the StorageClasses, nil where they were not read.
 func (l *learnedStorage) classes() map[string]*snapshot.StorageClass {
@@ -81,16 +100,21 @@ func (s *storage) storage() *learnedStorage {
 	return &learnedStorage{Storage: out}
 }
 
-// needs returns which part of the storage pods need, 0 for none.
-func (l *learnedStorage) needs(s *snapshot.Snapshot, placed []*snapshot.Pod) (part int) {
+// needs returns what of the storage pods need.
+func (l *learnedStorage) needs(s *snapshot.Snapshot, placed []*snapshot.Pod) (need storageNeed) {
 	with := s.With(nil, nil)
 	with.Storage = l.Storage
 	for _, pod := range placed {
 		for _, claim := range with.OpenClaims(pod) {
-			part = max(part, l.partOf(&claim))
+			need.part = max(need.part, l.partOf(&claim))
 		}
+		if pod.Ephemeral && len(with.VolumesOf(pod)) > len(s.VolumesOf(pod)) {
+			// Its own claim binds it to nodes.
+			need.part = max(need.part, partClaims)
+		}
+		need.templates = need.templates || with.LacksTemplate(pod)
 	}
-	return part
+	return need
 }
 
 // partOf returns which part decides about a claim.
@@ -108,10 +132,17 @@ func (l *learnedStorage) partOf(c *snapshot.OpenClaim) int {
 // modelled then.
 func (c *Cluster) storageClasses(ctx context.Context) (map[string]*snapshot.StorageClass, error) {
 	out := map[string]*snapshot.StorageClass{}
+	var newest *storagev1.StorageClass
 	err := c.each(ctx, "storageclasses", func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
 		return c.client.storage.StorageClasses().List(ctx, o)
-	}, func() { clear(out) }, func(o runtime.Object) error {
+	}, func() {
+		clear(out)
+		newest = nil
+	}, func(o runtime.Object) error {
 		class := o.(*storagev1.StorageClass) //nolint:forcetypeassert // The list holds nothing else.
+		if isDefault(class) && (newest == nil || precedes(class, newest)) {
+			newest = class
+		}
 		out[printable.Line(class.Name)] = &snapshot.StorageClass{
 			Provisioner: class.Provisioner,
 			Waits:       class.VolumeBindingMode != nil && *class.VolumeBindingMode == storagev1.VolumeBindingWaitForFirstConsumer,
@@ -123,7 +154,24 @@ func (c *Cluster) storageClasses(ctx context.Context) (map[string]*snapshot.Stor
 	if errors.Is(err, ErrForbidden) {
 		return nil, nil
 	}
+	if newest != nil && err == nil {
+		out[printable.Line(newest.Name)].Default = true
+	}
 	return out, err
+}
+
+// isDefault reports whether a class is one of new claims that name none, by its annotation now or in the past.
+func isDefault(class *storagev1.StorageClass) bool {
+	return class.Annotations["storageclass.kubernetes.io/is-default-class"] == "true" || class.Annotations["storageclass.beta.kubernetes.io/is-default-class"] == "true"
+}
+
+// precedes reports whether a default class is taken rather than another one: the newer
+// (k8s.io/kubernetes v1.37.2 pkg/volume/util/storageclass.go, GetDefaultClass).
+func precedes(a, b *storagev1.StorageClass) bool {
+	if a.CreationTimestamp.Equal(&b.CreationTimestamp) {
+		return a.Name < b.Name
+	}
+	return b.CreationTimestamp.Before(&a.CreationTimestamp)
 }
 
 // withCapacities returns classes with the capacities of those whose drivers report them. They are not listed where no

@@ -149,7 +149,9 @@ func (f *Finder) open(pod *snapshot.Pod, one *snapshot.OpenClaim) openClaim {
 		if len(f.freeVolumes().reserved[name]) > 0 {
 			out.name = name
 		}
-		out.home = f.capacitiesOf(class, pod.Node)
+		if one.UID != "" {
+			out.home = f.capacitiesOf(class, pod.Node)
+		}
 		return out
 	}
 	out.name, out.uid, out.node = name, one.UID, one.SelectedNode

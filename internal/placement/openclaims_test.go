@@ -36,6 +36,9 @@ func TestOpenClaims_replacementsNeedStorage(t *testing.T) {
 		w.Storage.Classes["dynamic"].Topologies = []corev1.TopologySelectorTerm{{MatchLabelExpressions: []corev1.TopologySelectorLabelRequirement{{Key: "node", Values: []string{value}}}}}
 		return w
 	}
+	missing := func(class string) world {
+		return threeNodes().template(class).run(pod("db-0", "n1", claiming("data-db-0"), ownedBy("StatefulSet", "db"), asking(1, 1)))
+	}
 	set := func(options ...claimOption) world {
 		return threeNodes().claim("data-db-0", "static", append(options, deleting)...).run(pod("db-0", "n1", claiming("data-db-0"), ownedBy("StatefulSet", "db"), asking(1, 1)))
 	}
@@ -63,6 +66,11 @@ func TestOpenClaims_replacementsNeedStorage(t *testing.T) {
 		"it finds no volume":                                              {world: set(), missing: Range{1, 1}, reason: "3 have no available volume of StorageClass static"},
 		"a volume is reserved for it by name":                             {world: set().volume("a", "n2", 1, reserved("data-db-0", ""))},
 		"a volume is reserved for the one that is being deleted":          {world: set().volume("a", "n2", 1, reserved("data-db-0", "uid-data-db-0")), missing: Range{1, 1}, reason: "3 have no available volume of StorageClass static"},
+		"a claim that is gone is created from its template":               {world: missing("static").volume("a", "n2", 1)},
+		"it is provisioned":                                               {world: missing("dynamic")},
+		"it is provisioned where the topology has the tainted node alone": {world: narrow(missing("dynamic"), "n1"), missing: Range{1, 1}, reason: "2 are outside the allowedTopologies of StorageClass dynamic, 1 is tainted gone:NoExecute"},
+		"the template finds no volume":                                    {world: missing("static"), missing: Range{1, 1}, reason: "3 have no available volume of StorageClass static"},
+		"no capacity returns with a claim that is gone":                   {world: missing("dynamic").limited(capacity("", 0, -1)), missing: Range{1, 1}, reason: "3 lack storage capacity of StorageClass dynamic (needs 1Gi)"},
 		"a claim of a Deployment that is being deleted":                   {world: threeNodes().claim("data", "static", deleting).volume("a", "n2", 1).run(pod("p", "n1", claiming("data"))), missing: Range{1, 1}, reason: "3 are ruled out while its claim is being deleted"},
 		"a claim that has lost its volume":                                {world: threeNodes().claim("data", "static", lost).run(pod("p", "n1", claiming("data"))), missing: Range{1, 1}, reason: "3 are ruled out while its claim has lost its volume"},
 		"a claim that was not read":                                       {world: threeNodes().run(pod("p", "n1", claiming("data"))), unknown: []string{"missing PersistentVolumeClaims"}},
@@ -123,6 +131,58 @@ func TestOpenClaims_podsThatWaitUseVolumes(t *testing.T) {
 	second.Claims = []string{"one"}
 	if got := w.simulate().of(t, "web-5d").Missing; got != (Range{}) {
 		t.Errorf("two pods with one claim wait for two volumes: pending %v", got)
+	}
+}
+
+// A StatefulSet creates the claims of its Pending pods that do not exist: such a pod competes for room again.
+func TestOpenClaims_podsThatWaitGetMissingClaims(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		class string
+		pod   string
+		owner string
+		want  Range
+	}{
+		"of a StatefulSet":                      {class: "dynamic", pod: "db-0", owner: "StatefulSet", want: Range{1, 1}},
+		"of one whose template finds no volume": {class: "static", pod: "db-0", owner: "StatefulSet"},
+		"of another set":                        {class: "dynamic", pod: "db-0", owner: "ReplicaSet"},
+		"of another name":                       {class: "dynamic", pod: "db-1", owner: "StatefulSet"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(having(node("n1"), 1, 8), having(node("n2"), 1, 8)).stored().template(tt.class).run(pod("p", "n1", asking(1, 1)))
+			waits := pod(tt.pod, "", claiming("data-db-0"), ownedBy(tt.owner, "db"), asking(1, 1), priority(9))
+			w.Waiting = []*snapshot.Pod{waits}
+			if got := w.simulate().of(t, "web-5d").Missing; got != tt.want {
+				t.Errorf("pending %v, want %v", got, tt.want)
+			}
+		})
+	}
+}
+
+// The volume of a generic ephemeral claim goes with an evicted pod, and binds one that waits.
+func TestOpenClaims_ephemeralClaimsBindPodsThatWait(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		node string
+		want Range
+	}{
+		"its volume is on the node with room":  {node: "n2", want: Range{1, 1}},
+		"its volume is on the tainted node":    {node: "n1"},
+		"its volume can be used on every node": {want: Range{1, 1}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(labelled(having(node("n1"), 1, 8), "node", "n1"), labelled(having(node("n2"), 1, 8), "node", "n2")).stored().run(pod("p", "n1", asking(1, 1)))
+			waits := pod("w", "", ephemeralVolume, asking(1, 1), priority(9), ownedBy("ReplicaSet", "other"))
+			w.owns("w", "dynamic").Waiting = []*snapshot.Pod{waits}
+			if tt.node != "" {
+				w.Volumes = map[string]map[string]*snapshot.Volume{"app": {"w-scratch": {Name: "pv-of-w", Affinity: &corev1.NodeSelector{NodeSelectorTerms: []corev1.NodeSelectorTerm{expression("node", "In", tt.node)}}}}}
+			}
+			if got := w.simulate().of(t, "web-5d").Missing; got != tt.want {
+				t.Errorf("pending %v, want %v", got, tt.want)
+			}
+		})
 	}
 }
 

@@ -29,6 +29,13 @@ func (w world) stored() world {
 	return w
 }
 
+// template has StatefulSet "db" create claims "data-db-0" and so on for 1 Gi of a class.
+func (w world) template(class string) world {
+	key := snapshot.WorkloadKey{Namespace: "app", Owner: snapshot.Owner{Group: "apps", Kind: "StatefulSet", Name: "db"}}
+	w.Storage.Templates = map[snapshot.WorkloadKey]map[string]*snapshot.ClaimRequest{key: {"data": {Class: class, Size: 1 << 30}}}
+	return w
+}
+
 type claimOption func(*snapshot.Claim)
 
 // claim adds a claim of namespace "app" for 1 Gi.

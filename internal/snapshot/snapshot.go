@@ -324,10 +324,18 @@ func (s *Snapshot) RunsOnEveryNode(p *Pod) bool {
 
 // VolumesOf returns the volumes that bind a pod to certain nodes: those of its
 // bound claims, one for each affinity and zone. A claim that is not bound, or that was not
-// read, binds no pod.
+// read, binds no pod. That of a generic ephemeral volume binds a pod that waits for a node, and not the one that
+// replaces another.
 func (s *Snapshot) VolumesOf(pod *Pod) []*Volume {
 	var out []*Volume
-	for _, claim := range pod.Claims {
+	claims := pod.Claims
+	if pod.Ephemeral && pod.Node == "" && s.Storage != nil {
+		claims = slices.Clone(claims)
+		for _, owned := range s.Storage.Owned[pod.UID] {
+			claims = append(claims, owned.Name)
+		}
+	}
+	for _, claim := range claims {
 		volume := s.Volumes[pod.Namespace][claim]
 		if volume != nil && (volume.Affinity != nil || volume.Zones != nil) && !slices.ContainsFunc(out, func(v *Volume) bool { return v.Affinity == volume.Affinity && v.Zones == volume.Zones }) {
 			out = append(out, volume)

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
@@ -20,6 +21,9 @@ type Storage struct {
 	Claims map[string]map[string]*Claim
 	// Bound leads from namespace and name of the other claims to the names of their volumes.
 	Bound map[string]map[string]string
+	// Templates are what StatefulSets ask for in the claims that they create, by the name of the claim template. They
+	// are read where such a claim does not exist, and have no set that was not read.
+	Templates map[WorkloadKey]map[string]*ClaimRequest
 	// Owned are the claims of generic ephemeral volumes by the UID of their pod, bound or not.
 	Owned map[types.UID][]*Claim
 	// Volumes can be bound to claims, the smallest first.
@@ -107,6 +111,8 @@ type StorageClass struct {
 	// Limited is set where the CSI driver reports the capacities of nodes, Capacities are those of the class.
 	Limited    bool
 	Capacities []*Capacity
+	// Default is set for the class of new claims that name none.
+	Default bool
 	// Unknown is set where it could not be read whether it is limited, and by which capacities.
 	Unknown bool
 }
@@ -169,7 +175,7 @@ type OpenClaim struct {
 
 // OpenClaims returns the claims that no volume is bound to of a pod that runs on no node yet, or of the one that
 // replaces it: that has new claims for its generic ephemeral volumes, and where the claim template of a
-// StatefulSet makes up for claims that are being deleted. There are none where Storage was not read.
+// StatefulSet makes up for claims that do not exist or are being deleted. There are none where Storage was not read.
 func (s *Snapshot) OpenClaims(pod *Pod) []OpenClaim {
 	if s.Storage == nil || len(pod.Claims) == 0 && !pod.Ephemeral {
 		return nil
@@ -205,15 +211,51 @@ func (s *Snapshot) OpenClaims(pod *Pod) []OpenClaim {
 func (s *Snapshot) openClaim(pod *Pod, name string) OpenClaim {
 	claim, runs := s.Storage.Claims[pod.Namespace][name], pod.Node != ""
 	switch {
-	case claim == nil && runs:
-		// A claim is not deleted while a pod uses it: it was not read, or created after the others were.
-		return OpenClaim{Claim: &Claim{Namespace: pod.Namespace, Name: name}, State: Unknown}
 	case claim == nil:
-		return OpenClaim{Claim: &Claim{Namespace: pod.Namespace, Name: name}, State: Missing}
-	case claim.Deleting && runs && s.Owner(pod).StatefulSet() && strings.HasSuffix(name, "-"+pod.Name):
+		return s.missingClaim(pod, name)
+	case claim.Deleting && runs && s.templateOf(pod, name) != "":
 		return OpenClaim{Claim: claim, New: true}
 	}
 	return OpenClaim{Claim: claim, State: s.stateOf(claim)}
+}
+
+// missingClaim returns a claim that does not exist. A StatefulSet creates it before a pod, and for one that is Pending
+// (k8s.io/kubernetes v1.37.2 pkg/controller/statefulset/stateful_set_control.go, processReplica).
+func (s *Snapshot) missingClaim(pod *Pod, name string) OpenClaim {
+	out := OpenClaim{Claim: &Claim{Namespace: pod.Namespace, Name: name}, State: Missing}
+	template := s.templateOf(pod, name)
+	requests, read := s.Storage.Templates[WorkloadKey{pod.Namespace, s.Owner(pod)}]
+	switch request := requests[template]; {
+	case request != nil:
+		out.Request, out.State, out.New = request, Bindable, true
+	case pod.Node != "", template != "" && !read:
+		// A claim is not deleted while a pod uses it: it was not read, or created after the others were.
+		out.State = Unknown
+	}
+	return out
+}
+
+// templateOf returns the name of the claim template from which the StatefulSet of a pod creates a claim of this name, ""
+// for a claim that it does not create (k8s.io/kubernetes v1.37.2 pkg/controller/statefulset/stateful_set_utils.go,
+// getPersistentVolumeClaimName).
+func (s *Snapshot) templateOf(pod *Pod, claim string) string {
+	template, is := strings.CutSuffix(claim, "-"+pod.Name)
+	if !is || !s.Owner(pod).StatefulSet() {
+		return ""
+	}
+	return template
+}
+
+// LacksTemplate reports whether the claim template of the pod's StatefulSet, which was not read, decides about a claim
+// that does not exist.
+func (s *Snapshot) LacksTemplate(pod *Pod) bool {
+	owner := s.Owner(pod)
+	if _, read := s.Storage.Templates[WorkloadKey{pod.Namespace, owner}]; read || owner.Group != appsv1.GroupName || s.Storage.Claims == nil {
+		return false
+	}
+	return slices.ContainsFunc(pod.Claims, func(name string) bool {
+		return s.Storage.Bound[pod.Namespace][name] == "" && s.Storage.Claims[pod.Namespace][name] == nil && s.templateOf(pod, name) != ""
+	})
 }
 
 // stateOf returns the state of a claim that exists

@@ -60,18 +60,24 @@ func (p *places) classes() {
 // local makes a volume of a node that a claim can be bound to.
 func (p *places) local(node string, i int) {
 	p.t.Helper()
-	volumes := p.c.Admin.CoreV1().PersistentVolumes()
-	one := &corev1.PersistentVolume{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("%s-%d", node, i)}, Spec: corev1.PersistentVolumeSpec{
-		StorageClassName: p.class(localClass), AccessModes: []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce},
-		Capacity:               corev1.ResourceList{corev1.ResourceStorage: resource.MustParse(fmt.Sprintf("%dGi", 1+p.volumes.IntN(3)))},
+	p.localVolume(node, fmt.Sprintf("%s-%d", node, i), p.class(localClass), fmt.Sprintf("%dGi", 1+p.volumes.IntN(3)))
+}
+
+// localVolume makes a volume of a node, of a class and a size.
+func (m *move) localVolume(node, name, class, size string) {
+	m.t.Helper()
+	volumes := m.c.Admin.CoreV1().PersistentVolumes()
+	one := &corev1.PersistentVolume{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: corev1.PersistentVolumeSpec{
+		StorageClassName: class, AccessModes: []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce},
+		Capacity:               corev1.ResourceList{corev1.ResourceStorage: resource.MustParse(size)},
 		PersistentVolumeSource: corev1.PersistentVolumeSource{Local: &corev1.LocalVolumeSource{Path: "/data"}},
 		NodeAffinity: &corev1.VolumeNodeAffinity{Required: &corev1.NodeSelector{NodeSelectorTerms: []corev1.NodeSelectorTerm{{
 			MatchExpressions: []corev1.NodeSelectorRequirement{{Key: corev1.LabelHostname, Operator: corev1.NodeSelectorOpIn, Values: []string{node}}},
 		}}}},
 	}}
-	_, err := volumes.Create(p.t.Context(), one, metav1.CreateOptions{})
-	p.must(err)
-	p.t.Cleanup(func() { _ = volumes.Delete(context.Background(), one.Name, metav1.DeleteOptions{}) })
+	_, err := volumes.Create(m.t.Context(), one, metav1.CreateOptions{})
+	m.must(err)
+	m.t.Cleanup(func() { _ = volumes.Delete(context.Background(), one.Name, metav1.DeleteOptions{}) })
 }
 
 // scratch gives each pod an ephemeral volume of a random class.
