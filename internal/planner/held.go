@@ -18,17 +18,20 @@ import (
 // damaged record keeps what it had. A kubelet may write the annotations of its node, and not its
 // taints: what the resource has given up there must not be removed again by an old mark.
 func (d NodeTaints) Hold(nodes []*snapshot.Node, held record.Held) {
+	wanted := d.Claim.IDs()
 	for _, n := range nodes {
-		claim := d.Claim
-		if !d.Target.Matches(n) {
-			claim = claim.Leaving()
+		meant := d.Target.Matches(n)
+		if !meant && n.RecordErr == nil {
+			continue
 		}
-		claim = claim.OnNode(n.Name, n.UID)
+		claim := d.Claim.OnNode(n.Name, n.UID)
 		if n.RecordErr != nil {
 			held.Keep(claim.Seal)
 		}
+		if !meant {
+			continue
+		}
 		claim.HoldUnmarked(n.Taints, n.Record, held)
-		wanted := claim.IDs()
 		for _, mark := range n.Record {
 			if slices.Contains(wanted, mark.ID()) {
 				claim.Hold(mark, held)

@@ -162,7 +162,7 @@ func PlanNodes(nodes []*snapshot.Node, desired NodeTaints) NodePlan {
 		if meant {
 			p.Matched++
 		}
-		if !meant && !leaver.OnNode(n.Name, n.UID).Owns(n.Record) {
+		if !meant && !leaver.OwnsOnNode(n.Name, n.UID, n.Record) {
 			continue
 		}
 		if desired.skips(n) {

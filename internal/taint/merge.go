@@ -139,10 +139,16 @@ func (c Claim) Owns(record Record) bool {
 	return slices.ContainsFunc(record, c.owns)
 }
 
+// OwnsOnNode reports the same for the record of a node. In a run with a resource for each node, each
+// asks about all nodes: those of others are told by the generation alone.
+func (c Claim) OwnsOnNode(name string, uid types.UID, record Record) bool {
+	return slices.ContainsFunc(record, c.generates) && c.OnNode(name, uid).Owns(record)
+}
+
 // owns reports whether a mark is owned. One of a taint that belongs to a controller is never:
 // no resource writes it, so another writer has forged the mark.
 func (c Claim) owns(mark Mark) bool {
-	if mark.Generation == "" || !Ownable(mark.ID()) {
+	if !c.generates(mark) || !Ownable(mark.ID()) {
 		return false
 	}
 	if c.wants(mark.ID()) && (mark.Generation == c.Generation || c.TakeOver && mark.Owner == c.Owner) {
@@ -152,6 +158,11 @@ func (c Claim) owns(mark Mark) bool {
 		return true
 	}
 	return c.imported(mark) && (c.wants(mark.ID()) || c.Seal.Saw(mark.Sealed()))
+}
+
+// generates reports whether a mark has a generation whose marks the claim may own.
+func (c Claim) generates(mark Mark) bool {
+	return mark.Generation != "" && (mark.Generation == c.Generation || c.TakeOver && mark.Owner == c.Owner || c.imported(mark))
 }
 
 // imported reports whether a mark has a generation with which its entry was imported.
