@@ -167,6 +167,14 @@ func (c *Cluster) Nodes(ctx context.Context) ([]*snapshot.Node, error) {
 	return nodes, nil
 }
 
+// NodesByName returns all nodes by name. Errors: those of the API server.
+func (c *Cluster) NodesByName(ctx context.Context) (map[string]*snapshot.Node, error) {
+	if err := c.nodes.load(ctx); err != nil {
+		return nil, err
+	}
+	return c.nodes.byKey(), nil
+}
+
 // podsBatch is how long changes of pods are gathered before they are looked at.
 const podsBatch = 100 * time.Millisecond
 

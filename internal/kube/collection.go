@@ -5,6 +5,7 @@ package kube
 
 import (
 	"context"
+	"maps"
 	"sync"
 	"time"
 
@@ -321,6 +322,13 @@ func (c *collection[T]) all() ([]T, int) {
 		out = append(out, item)
 	}
 	return out, c.revision
+}
+
+// byKey returns every object by its key.
+func (c *collection[T]) byKey() map[string]T {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	return maps.Clone(c.items)
 }
 
 // next returns when something has changed.

@@ -139,7 +139,7 @@ type NodePlan struct {
 	// Switches are in the order in which they are made: nodes that are meant
 	// before nodes that leave, each by name.
 	Switches []Switch
-	// unwritten are nodes that give up taints without a write: the taints have no record and stay.
+	// unwritten are nodes that give up taints without a write, by name: the taints have no record and stay.
 	unwritten []Switch
 	Refusals  []Refusal
 	// Matched counts the nodes that are meant.
@@ -151,7 +151,7 @@ type NodePlan struct {
 	Deviations map[string]taint.Status
 }
 
-// PlanNodes compares nodes with what is desired. Nodes that are not meant and
+// PlanNodes compares nodes, in any order, with what is desired. Nodes that are not meant and
 // carry nothing of ours cost no more than a look at their record.
 func PlanNodes(nodes []*snapshot.Node, desired NodeTaints) NodePlan {
 	p := NodePlan{Deviations: map[string]taint.Status{}}
@@ -187,6 +187,7 @@ func PlanNodes(nodes []*snapshot.Node, desired NodeTaints) NodePlan {
 	byName := func(a, b Switch) int { return strings.Compare(a.Node.Name, b.Node.Name) }
 	slices.SortFunc(p.Switches, byName)
 	slices.SortFunc(leaving, byName)
+	slices.SortFunc(p.unwritten, byName)
 	p.Switches = append(p.Switches, leaving...)
 	slices.SortStableFunc(p.Refusals, func(a, b Refusal) int { return strings.Compare(a.Node, b.Node) })
 	slices.Sort(p.TakenOver)

@@ -75,7 +75,7 @@ func Order(s *snapshot.Snapshot, change Change, comparison eviction.Comparison) 
 	nodes := make([]NodePlan, len(change.Nodes))
 	brings := false
 	for i, n := range change.Nodes {
-		nodes[i] = PlanNodes(s.SortedNodes(), n)
+		nodes[i] = PlanNodes(slices.Collect(maps.Values(s.Nodes)), n)
 		brings = brings || !nodes[i].Harmless()
 	}
 	affected := change.MachineSets.Affected()

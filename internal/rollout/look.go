@@ -180,12 +180,8 @@ func (r *run) snapshot(ctx context.Context) (*snapshot.Snapshot, error) {
 	if r.pods {
 		return r.cluster.Snapshot(ctx)
 	}
-	nodes, err := r.cluster.Nodes(ctx)
-	out := &snapshot.Snapshot{Nodes: make(map[string]*snapshot.Node, len(nodes))}
-	for _, n := range nodes {
-		out.Nodes[n.Name] = n
-	}
-	return out, err
+	nodes, err := r.cluster.NodesByName(ctx)
+	return &snapshot.Snapshot{Nodes: nodes}, err
 }
 
 // fresh reports that every workload is known as it is now.
