@@ -66,7 +66,7 @@ func (p *plugin) command() *cobra.Command {
 		Args: cobra.ArbitraryArgs,
 		RunE: group,
 
-		PersistentPreRunE: p.fromSnapshot,
+		PersistentPreRunE: p.begin,
 	}
 	// Without the short form, which is that of kubectl's log level.
 	root.Flags().Bool("version", false, "Print the version.")

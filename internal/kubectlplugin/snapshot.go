@@ -87,8 +87,16 @@ func (p *plugin) warnMissing(kinds []string) {
 	}
 }
 
+// begin comes before every command.
+func (p *plugin) begin(cmd *cobra.Command, _ []string) error {
+	if err := p.content(cmd); err != nil {
+		return err
+	}
+	return p.fromSnapshot(cmd)
+}
+
 // fromSnapshot has a command read the file that --snapshot names, and reports its age.
-func (p *plugin) fromSnapshot(cmd *cobra.Command, _ []string) error {
+func (p *plugin) fromSnapshot(cmd *cobra.Command) error {
 	read, err := p.openSnapshot(cmd)
 	if err != nil || read == nil {
 		return err
