@@ -13,8 +13,12 @@ import (
 	"sync"
 	"time"
 
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/runtime/serializer"
+	"k8s.io/client-go/pkg/apis/clientauthentication"
+	"k8s.io/client-go/pkg/apis/clientauthentication/install"
 	"k8s.io/client-go/rest"
-	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/printable"
 )
@@ -25,7 +29,7 @@ import (
 // newAuthenticator), and gives the exit code for a reason.
 type outspoken struct {
 	http.RoundTripper
-	command *clientcmdapi.ExecConfig
+	config *rest.Config
 
 	once sync.Once
 	said string
@@ -37,7 +41,7 @@ func (t *outspoken) RoundTrip(r *http.Request) (*http.Response, error) {
 	if err == nil || !strings.Contains(err.Error(), "getting credentials: exec: ") {
 		return resp, err
 	}
-	t.once.Do(func() { t.said = says(context.WithoutCancel(r.Context()), t.command) })
+	t.once.Do(func() { t.said = says(context.WithoutCancel(r.Context()), t.config) })
 	if t.said == "" {
 		return resp, err
 	}
@@ -53,12 +57,17 @@ const (
 // says runs a command once more, as client-go does for every request that lacks credentials,
 // and returns the end of what it writes to its standard error on one line; nothing where it
 // succeeds this time. What it prints to its standard output are credentials, and not kept.
-func says(ctx context.Context, command *clientcmdapi.ExecConfig) string {
+func says(ctx context.Context, config *rest.Config) string {
+	command := config.ExecProvider
+	info, err := execInfo(config)
+	if err != nil {
+		return ""
+	}
 	ctx, cancel := context.WithTimeout(ctx, sayingTime)
 	defer cancel()
 	var said tail
 	cmd := exec.CommandContext(ctx, command.Command, command.Args...) //nolint:gosec // The provider block names it, and client-go has just run it.
-	cmd.Env = append(os.Environ(), fmt.Sprintf(`KUBERNETES_EXEC_INFO={"kind":"ExecCredential","apiVersion":%q,"spec":{"interactive":false}}`, command.APIVersion))
+	cmd.Env = append(os.Environ(), "KUBERNETES_EXEC_INFO="+string(info))
 	for _, one := range command.Env {
 		cmd.Env = append(cmd.Env, one.Name+"="+one.Value)
 	}
@@ -68,6 +77,26 @@ func says(ctx context.Context, command *clientcmdapi.ExecConfig) string {
 		return ""
 	}
 	return printable.Line(strings.TrimSpace(string(said)))
+}
+
+// execInfo is what client-go tells a command: with provideClusterInfo, as kubeconfigs of GKE have it, the
+// cluster as well (client-go 0.37, plugin/pkg/client/auth/exec/exec.go, refreshCredsLocked).
+func execInfo(config *rest.Config) ([]byte, error) {
+	told := &clientauthentication.ExecCredential{}
+	if config.ExecProvider.ProvideClusterInfo {
+		cluster, err := rest.ConfigToExecCluster(config)
+		if err != nil {
+			return nil, err
+		}
+		told.Spec.Cluster = cluster
+	}
+	version, err := schema.ParseGroupVersion(config.ExecProvider.APIVersion)
+	if err != nil {
+		return nil, err
+	}
+	scheme := runtime.NewScheme()
+	install.Install(scheme)
+	return runtime.Encode(serializer.NewCodecFactory(scheme).LegacyCodec(version), told)
 }
 
 // tail keeps the end of what is written to it.
@@ -83,10 +112,9 @@ func (t *tail) Write(p []byte) (int, error) {
 // httpClient makes the client that everything is sent through.
 func httpClient(rc *rest.Config) (*http.Client, error) {
 	client, err := rest.HTTPClientFor(rc)
-	// A command that wants to know the cluster would complain about that here.
-	if err == nil && rc.ExecProvider != nil && !rc.ExecProvider.ProvideClusterInfo {
+	if err == nil && rc.ExecProvider != nil {
 		told := *client
-		told.Transport = &outspoken{RoundTripper: client.Transport, command: rc.ExecProvider}
+		told.Transport = &outspoken{RoundTripper: client.Transport, config: rc}
 		client = &told
 	}
 	return client, err

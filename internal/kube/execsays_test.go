@@ -5,6 +5,7 @@ package kube
 
 import (
 	"errors"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -37,6 +38,36 @@ func TestID_tellsWhatTheCommandForCredentialsSays(t *testing.T) {
 			_, err = c.ID(t.Context())
 			if !errors.Is(err, ErrUnreachable) || !Unusable(err) || !strings.Contains(err.Error(), tt.want) || tt.not != "" && strings.Contains(err.Error(), tt.not) {
 				t.Errorf("the error is %v, want %q in it and not %q", err, tt.want, tt.not)
+			}
+		})
+	}
+}
+
+// TestID_tellsWhatACommandSaysThatAsksForTheCluster: kubeconfigs of GKE have provideClusterInfo. The command
+// knows the cluster when it is run again, too.
+func TestID_tellsWhatACommandSaysThatAsksForTheCluster(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct{ version, provide, want string }{
+		"v1":                     {"v1", "true", "exit code 1: told of https://127.0.0.1:1"},
+		"v1beta1":                {"v1beta1", "true", "exit code 1: told of https://127.0.0.1:1"},
+		"one that does not ask":  {"v1", "false", "exit code 1: not told"},
+		"v1beta1 that asks none": {"v1beta1", "false", "exit code 1: not told"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			path := filepath.Join(t.TempDir(), "config")
+			script := `case $KUBERNETES_EXEC_INFO in *client.authentication.k8s.io/` + tt.version + `*https://127.0.0.1:1*) echo told of https://127.0.0.1:1;; *) echo not told;; esac >&2; exit 1`
+			content := `{apiVersion: v1, kind: Config, current-context: c, contexts: [{name: c, context: {cluster: c, user: u}}], clusters: [{name: c, cluster: {server: "https://127.0.0.1:1"}}],
+users: [{name: u, user: {exec: {apiVersion: client.authentication.k8s.io/` + tt.version + `, command: sh, args: ["-c", "` + script + `"], interactiveMode: Never, provideClusterInfo: ` + tt.provide + `}}}]}`
+			if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			c, err := New(Config{Paths: []string{path}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err = c.ID(t.Context()); err == nil || !strings.HasSuffix(err.Error(), tt.want) {
+				t.Errorf("the error is %v, want %q at its end", err, tt.want)
 			}
 		})
 	}
