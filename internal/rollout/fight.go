@@ -8,14 +8,19 @@ import (
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/workload"
 )
 
-// FightError reports that another writer keeps reverting what is written.
+// FightError reports that another writer keeps reverting what is written, or lets nothing be written.
 type FightError struct {
 	// Thing is the object of the last write, the zero value where none is known.
 	Thing workload.Ref
+	// Busy is set where another client changed the object before each write, so that none was made.
+	Busy bool
 }
 
 // Error names the object.
 func (e *FightError) Error() string {
+	if e.Busy {
+		return "another client changes " + e.Thing.Title() + " before each write"
+	}
 	out := "another controller keeps reverting what is written"
 	if e.Thing.Name != "" {
 		out += " to " + e.Thing.Title()
@@ -31,11 +36,21 @@ func (e *FightError) Is(target error) bool {
 
 // fightAbout is the error of a write of a rollout of machines that is made repeatedly.
 func fightAbout(s *machineset.Set, intent machineset.Intent) error {
+	return &FightError{Thing: thingOf(s, intent)}
+}
+
+// busyAbout is the error of a write of a rollout of machines that always meets one of another client.
+func busyAbout(s *machineset.Set, intent machineset.Intent) error {
+	return &FightError{Thing: thingOf(s, intent), Busy: true}
+}
+
+// thingOf is the object that an intent writes.
+func thingOf(s *machineset.Set, intent machineset.Intent) workload.Ref {
 	switch {
 	case intent.Node != nil:
-		return &FightError{workload.Ref{Kind: "Node", Name: intent.Node.Name}}
+		return workload.Ref{Kind: "Node", Name: intent.Node.Name}
 	case intent.Machine != nil:
-		return &FightError{workload.Ref{APIVersion: machineset.APIVersion, Kind: "Machine", Namespace: intent.Machine.Namespace, Name: intent.Machine.Name}}
+		return workload.Ref{APIVersion: machineset.APIVersion, Kind: "Machine", Namespace: intent.Machine.Namespace, Name: intent.Machine.Name}
 	}
-	return &FightError{workload.Ref{APIVersion: machineset.APIVersion, Kind: "MachineSet", Namespace: s.Namespace, Name: s.Name}}
+	return workload.Ref{APIVersion: machineset.APIVersion, Kind: "MachineSet", Namespace: s.Namespace, Name: s.Name}
 }

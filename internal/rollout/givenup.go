@@ -83,7 +83,7 @@ func fromMachine(ctx context.Context, cluster *kube.Cluster, desired planner.Nod
 			return err
 		}
 	}
-	return &FightError{workload.Ref{APIVersion: machineset.APIVersion, Kind: "Machine", Namespace: machine.Namespace, Name: machine.Name}}
+	return busyAbout(nil, machineset.Intent{Machine: machine})
 }
 
 // rereadMachine returns a Machine as it is now, nil for one that is gone or has another node.
@@ -120,7 +120,7 @@ func (r *run) removeAgain(ctx context.Context, switches []planner.Switch) error 
 			return err
 		}
 	}
-	return &FightError{workload.Ref{Kind: "Node", Name: names[0]}}
+	return &FightError{Thing: workload.Ref{Kind: "Node", Name: names[0]}}
 }
 
 // removeRestored removes taints from a node. One that its record or its Machine has by now is another

@@ -114,7 +114,7 @@ func TestRun_removesAnAdoptedTaintFromTheMachineFirst(t *testing.T) {
 		},
 		"a Machine that another client writes before each write ends it, and keeps its node as it is": {
 			before: func(*machineWorld, fakeapi.Request, int) int { return http.StatusConflict },
-			state:  kept, record: true, says: `keeps reverting what is written to Machine "openshift-machine-api/pool-000"`,
+			state:  kept, record: true, says: `another client changes Machine "openshift-machine-api/pool-000" before each write`,
 		},
 		"a taint that gets an owner in the MachineSet meanwhile stays": {
 			before: func(w *machineWorld, _ fakeapi.Request, nth int) int {

@@ -38,5 +38,5 @@ func handOver(ctx context.Context, cluster *kube.Cluster, set *machineset.Set, f
 			return err
 		}
 	}
-	return fightAbout(set, machineset.Intent{})
+	return busyAbout(set, machineset.Intent{})
 }

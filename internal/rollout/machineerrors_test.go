@@ -28,7 +28,8 @@ func TestErrors_sayWhatIsMissing(t *testing.T) {
 		"too late":        &MachinesError{Set: set, Holds: []string{"a pod"}, Err: late},
 		"waiting for machines: a is being deleted; a pod: too late":                   &MachinesError{Set: set, Waiting: []string{"a is being deleted"}, Holds: []string{"a pod"}, Err: late},
 		"another controller keeps reverting what is written":                          &FightError{},
-		`another controller keeps reverting what is written to Deployment "shop/web"`: &FightError{web},
+		`another controller keeps reverting what is written to Deployment "shop/web"`: &FightError{Thing: web},
+		`another client changes Deployment "shop/web" before each write`:              &FightError{Thing: web, Busy: true},
 		"1 nodes must not be changed, the first is n1":                                &RefusedError{Refusals: []planner.Refusal{{Node: "n1"}}},
 		"pod shop/web has local data":                                                 &DrainRefusedError{Refusals: []planner.DrainRefusal{{Pod: &snapshot.Pod{Namespace: "shop", Name: "web"}, Why: "has local data"}}},
 	} {
@@ -52,7 +53,7 @@ func TestErrors_sayWhatIsMissing(t *testing.T) {
 	if err := error(&SetGoneError{}); !errors.Is(err, kube.ErrNotFound) || errors.Is(err, kube.ErrConflict) {
 		t.Error("a MachineSet that is gone is not one that is not found")
 	}
-	if fight := error(&FightError{web}); !errors.Is(fight, &FightError{web}) || errors.Is(fight, &FightError{}) || errors.Is(fight, late) {
+	if fight := error(&FightError{Thing: web}); !errors.Is(fight, &FightError{Thing: web}) || errors.Is(fight, &FightError{}) || errors.Is(fight, &FightError{Thing: web, Busy: true}) || errors.Is(fight, late) {
 		t.Error("fights about two objects are the same, or one about one is not")
 	}
 }

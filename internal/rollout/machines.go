@@ -125,7 +125,7 @@ func (r *machineRollout) carryOut(ctx context.Context, next machineset.Decision)
 		if err := r.write(ctx, intent); errors.Is(err, kube.ErrConflict) || errors.Is(err, kube.ErrNotFound) {
 			// Another writer was faster, or has deleted it: what is known now decides.
 			if r.conflicts[intent.About()]++; r.conflicts[intent.About()] > maxConflicts {
-				return false, fightAbout(r.set, intent)
+				return false, busyAbout(r.set, intent)
 			}
 			err := r.reread(ctx, intent)
 			return next.Last && r.unmarked(), err

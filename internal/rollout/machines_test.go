@@ -136,7 +136,7 @@ func TestRollOut_goesOnAfterWhatOthersDo(t *testing.T) {
 		"conflicts of one object end it, at some time": {
 			strategy: machineset.Rolling, replicas: 1, before: func(*machineWorld, fakeapi.Request, int) int { return http.StatusConflict },
 			state: []string{"1 wanted with ", "pool-000 with , node with "}, tried: maxConflicts + 1,
-			fails: fightAbout(&machineset.Set{Namespace: machineset.OperatorNamespace, Name: "pool"}, machineset.Intent{}),
+			fails: busyAbout(&machineset.Set{Namespace: machineset.OperatorNamespace, Name: "pool"}, machineset.Intent{}),
 		},
 		"a node of which the taints are put back again and again is a fight": {
 			strategy: machineset.InPlace, replicas: 1,

@@ -177,7 +177,7 @@ func TestSwitchTaints(t *testing.T) {
 					a.edit(node, func(n *corev1.Node) { n.Spec.Taints = nil })
 				}
 			},
-			asked: []string{"n1 n2 after 0 writes"}, writes: 1 + maxRounds, err: &FightError{workload.Ref{Kind: "Node", Name: "n2"}},
+			asked: []string{"n1 n2 after 0 writes"}, writes: 1 + maxRounds, err: &FightError{Thing: workload.Ref{Kind: "Node", Name: "n2"}},
 			taints: map[string]string{"n1": ours, "n2": ""},
 		},
 		{

@@ -218,7 +218,7 @@ func (r *run) count(at workload.Ref) error {
 	if r.rounds++; r.rounds <= maxRounds*(len(r.change.Workloads)+1) {
 		return nil
 	}
-	return &FightError{at}
+	return &FightError{Thing: at}
 }
 
 // writes is what a step writes to, the first of several, and the zero value for a rollout

@@ -102,7 +102,7 @@ func (r *run) labelSets(ctx context.Context, keep bool) error {
 // nodes, or takes them away, and looks again until nothing is left to do. A MachineSet
 // that is gone has nothing left.
 func labelSet(ctx context.Context, cluster *kube.Cluster, key string, claim label.Claim) error {
-	written := map[string]int{}
+	r := &machineRollout{cluster: cluster, key: key, writes: map[string]int{}, conflicts: map[string]int{}}
 	for {
 		o, there := cluster.MachineSet(key)
 		if !there {
@@ -118,21 +118,12 @@ func labelSet(ctx context.Context, cluster *kube.Cluster, key string, claim labe
 		if l.Waits {
 			cluster.NextMachines(ctx, lookAtMachines)
 		}
-		r := &machineRollout{cluster: cluster, key: key, set: o.Set}
+		r.set = o.Set
 		for _, intent := range l.Intents {
 			if err := context.Cause(ctx); err != nil {
 				return err
 			}
-			// Machines that come one after the other are no conflict.
-			if written[intent.About()]++; written[intent.About()] > maxRounds {
-				return fightAbout(o.Set, intent)
-			}
-			tflog.Info(ctx, "writing labels of machines", map[string]any{"machine_set": key, "what": string(intent.Kind), "reason": intent.Reason})
-			err := r.write(ctx, intent)
-			if errors.Is(err, kube.ErrConflict) || errors.Is(err, kube.ErrNotFound) {
-				err = r.reread(ctx, intent)
-			}
-			if err != nil {
+			if err := r.label(ctx, intent); err != nil {
 				return err
 			}
 		}
@@ -143,6 +134,26 @@ func labelSet(ctx context.Context, cluster *kube.Cluster, key string, claim labe
 			hear(ctx)
 		}
 	}
+}
+
+// label makes one write of labels, or reads again what another client has changed. Errors: *FightError, those of
+// kube.
+func (r *machineRollout) label(ctx context.Context, intent machineset.Intent) error {
+	// Machines that come one after the other are no conflict.
+	about := intent.About()
+	if r.writes[about] >= maxRounds {
+		return fightAbout(r.set, intent)
+	}
+	tflog.Info(ctx, "writing labels of machines", map[string]any{"machine_set": r.key, "what": string(intent.Kind), "reason": intent.Reason})
+	err := r.write(ctx, intent)
+	if !errors.Is(err, kube.ErrConflict) && !errors.Is(err, kube.ErrNotFound) {
+		r.writes[about]++
+		return err
+	}
+	if r.conflicts[about]++; r.conflicts[about] > maxConflicts {
+		return busyAbout(r.set, intent)
+	}
+	return r.reread(ctx, intent)
 }
 
 // hear gives nodelink a moment to hear of its Machines before their nodes are written.

@@ -104,6 +104,18 @@ func TestRun_labelsTheNodesOfMachineSets(t *testing.T) {
 			},
 			labels: "*a/a/a/a/a", done: []string{machine, set, machine, node, node},
 		},
+		"a machine that another client writes many times is written in the end": {
+			value: "a", before: func(_ *machineWorld, _ fakeapi.Request, nth int) int {
+				return map[bool]int{true: http.StatusConflict}[nth > 1 && nth < 50]
+			},
+			labels: "*a/a/a/a/a", done: []string{set, machine, machine, node, node},
+		},
+		"a machine that another client writes before each write ends it": {
+			value: "a", before: func(_ *machineWorld, r fakeapi.Request, _ int) int {
+				return map[bool]int{true: http.StatusConflict}[r.Resource == "machines"]
+			},
+			labels: "*a/-/-/-/-", done: []string{set}, says: `another client changes Machine "` + machineset.OperatorNamespace + `/pool-000" before each write`,
+		},
 		"a write that is refused ends it": {
 			value: "a", before: func(_ *machineWorld, _ fakeapi.Request, nth int) int {
 				return map[int]int{2: http.StatusForbidden}[nth]
