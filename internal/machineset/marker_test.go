@@ -92,6 +92,12 @@ func TestNext_addsNoMoreThanMaxSurge(t *testing.T) {
 	if len(got.Intents) != 1 || *got.Intents[0].Set.Replicas != 4 || got.Intents[0].Set.Marker.Surge != 1 {
 		t.Errorf("it does %+v, and is to add one machine and to write so", got)
 	}
+	// Another writer has scaled the set down when one machine was left to replace.
+	d.Rollout.MaxSurge = 3
+	if got := Next(Observed{Set: s, Machines: old}, d, time.Time{}); len(got.Intents) != 1 || *got.Intents[0].Set.Replicas != 4 || got.Intents[0].Set.Marker.Surge != 1 {
+		t.Errorf("for one old machine it does %+v", got)
+	}
+	d.Rollout.MaxSurge = 1
 	// max_surge was lowered while they serve: they go as the rollout ends.
 	s.Replicas = 6
 	if got := Next(Observed{Set: s, Machines: old}, d, time.Time{}); got.Stop != "" || len(got.Intents) > 0 && got.Intents[0].Set != nil {

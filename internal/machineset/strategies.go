@@ -111,9 +111,10 @@ func (v *view) surge() Decision {
 
 // addAgain adds the machines of a surge once more, where another writer has scaled it down before
 // all were replaced, or wants other taints by now: no more than max_surge, whatever wrote the
-// marker.
+// marker, and than old ones are left. Scaled down, the set would lose new machines with them.
 func (v *view) addAgain() Decision {
 	m := *v.marker
+	m.Surge = min(m.Surge, len(v.old))
 	if v.desired.Rollout.Strategy == Surge {
 		m.Surge = min(m.Surge, v.desired.Rollout.MaxSurge)
 	}
