@@ -52,24 +52,44 @@ type run struct {
 	before, after []moment
 	// writes has an entry for each request, set where it writes.
 	writes []bool
+
+	mu sync.Mutex
+	// last is the newest clone.
+	last *fakeapi.Server
 }
 
 // record keeps the moments of a client's requests.
 func record(client *fakeapi.Client, api *fakeapi.Server) *run {
-	r := &run{}
-	var mu sync.Mutex
+	r := recordWrites(client, api)
 	client.OnRequest(func(q fakeapi.Request) fakeapi.Fault {
-		r.before, r.writes = append(r.before, moment{api.Clone(), time.Now()}), append(r.writes, q.Write())
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		r.before, r.writes = append(r.before, r.now(api)), append(r.writes, q.Write())
 		return fakeapi.None
 	})
+	return r
+}
+
+// recordWrites keeps the moments after a client's writes alone.
+func recordWrites(client *fakeapi.Client, api *fakeapi.Server) *run {
+	r := &run{}
 	client.OnAnswer(func(q fakeapi.Request, _ int) {
 		if q.Write() {
-			mu.Lock()
-			defer mu.Unlock()
-			r.after = append(r.after, moment{api.Clone(), time.Now()})
+			r.mu.Lock()
+			defer r.mu.Unlock()
+			r.after = append(r.after, r.now(api))
 		}
 	})
 	return r
+}
+
+// now returns this moment. Moments between which nothing has changed share a clone: most requests
+// only read. The caller holds the lock.
+func (r *run) now(api *fakeapi.Server) moment {
+	if r.last == nil || r.last.Version() != api.Version() {
+		r.last = api.Clone()
+	}
+	return moment{r.last, time.Now()}
 }
 
 // through is a Terraform whose processes all use one client.
@@ -93,6 +113,8 @@ type stage struct {
 	// again are the applies that have gone on, by where they began; nil for one that has
 	// failed.
 	again map[string]*run
+	// places are where applies have begun, by the clone that they began on.
+	places map[*fakeapi.Server]string
 	// right are the ends that have been found right.
 	right map[string]bool
 }
@@ -113,7 +135,7 @@ func prepare(t *testing.T, s subject, o operation) *stage {
 		t.Fatal("another test could not prepare this")
 	}
 	out := *p.stage
-	out.again, out.right = map[string]*run{}, maps.Clone(p.stage.right)
+	out.again, out.places, out.right = map[string]*run{}, map[*fakeapi.Server]string{}, maps.Clone(p.stage.right)
 	return &out
 }
 
@@ -263,13 +285,17 @@ func known(part string) *text {
 // them. It returns the run, nil where it has failed.
 func (s *stage) goOn(t *testing.T, name string, m moment) *run {
 	t.Helper()
-	here := where(m.api, &s.instance)
+	here, known := s.places[m.api]
+	if !known {
+		here = where(m.api, &s.instance)
+		s.places[m.api] = here
+	}
 	if _, known := s.again[here]; !known {
 		var r *run
 		if !t.Run(name, func(t *testing.T) {
 			bubble(t, m, func(t *testing.T, api *fakeapi.Server) {
 				client, i := api.Client(), s.instance
-				r = record(client, api)
+				r = recordWrites(client, api)
 				if !s.invoked(api) {
 					s.apply(t, client, &i, s.to)
 				}
