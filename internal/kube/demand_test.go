@@ -124,6 +124,33 @@ func TestSlimmer_keepsOneDemandForPodsWhoseStatusIsAsTheirSpec(t *testing.T) {
 	}
 }
 
+// ResourceQuotas can be about pods with a deadline, and about those whose affinity reaches into other namespaces.
+func TestSlimmer_keepsDemandsApartByWhatQuotasAreAbout(t *testing.T) {
+	t.Parallel()
+	s, deadline := newSlimmer(), int64(60)
+	related := func(namespaces ...string) *corev1.Affinity {
+		term := corev1.WeightedPodAffinityTerm{PodAffinityTerm: corev1.PodAffinityTerm{TopologyKey: "zone", Namespaces: namespaces}}
+		return &corev1.Affinity{PodAntiAffinity: &corev1.PodAntiAffinity{PreferredDuringSchedulingIgnoredDuringExecution: []corev1.WeightedPodAffinityTerm{term}}}
+	}
+	for name, tt := range map[string]struct {
+		spec                corev1.PodSpec
+		deadline, elsewhere bool
+	}{
+		"neither":                      {spec: corev1.PodSpec{}},
+		"affinity in its namespace":    {spec: corev1.PodSpec{Affinity: related()}},
+		"affinity to other namespaces": {spec: corev1.PodSpec{Affinity: related("other")}, elsewhere: true},
+		"a deadline":                   {spec: corev1.PodSpec{ActiveDeadlineSeconds: &deadline}, deadline: true},
+		"both":                         {spec: corev1.PodSpec{ActiveDeadlineSeconds: &deadline, Affinity: related("other")}, deadline: true, elsewhere: true},
+	} {
+		if d := s.demandOf(&corev1.Pod{Spec: tt.spec}); d.Deadline != tt.deadline || d.OtherNamespaces != tt.elsewhere {
+			t.Errorf("%s: deadline %t, other namespaces %t", name, d.Deadline, d.OtherNamespaces)
+		}
+	}
+	if len(s.demands) != 4 {
+		t.Errorf("%d demands are kept", len(s.demands))
+	}
+}
+
 func TestSnapshot_putsClaimsAndVolumesTogether(t *testing.T) {
 	t.Parallel()
 	api := town()

@@ -24,38 +24,46 @@ func of(resource corev1.ResourceName, hard, used int64) snapshot.QuotaLimit {
 	return snapshot.QuotaLimit{Resource: resource, Hard: hard, Used: used}
 }
 
+// later is a scope that no version has which is known here.
+var later = []corev1.ResourceQuotaScope{"OfALaterVersion"}
+
 // Three pods of a Deployment are evicted, each with requests of 2 cores and 2Gi and limits of twice as much,
 // where the namespace has a quota.
 func TestSimulate_quotas(t *testing.T) {
 	t.Parallel()
+	reaching := []corev1.ResourceQuotaScope{corev1.ResourceQuotaScopeCrossNamespacePodAffinity}
+	elsewhere := func(p *snapshot.Pod) { p.Demand.OtherNamespaces = true }
 	for name, tt := range map[string]struct {
 		quota      snapshot.Quota
+		options    []podOption
 		refused    int
 		why        string
 		unmodelled bool
 	}{
-		"one that is not exceeded refuses no replacement":               {quota: quota("q", nil, of("pods", 3, 3), of("requests.cpu", 6000, 6000)), refused: 0},
-		"one that was lowered refuses as many as it lacks":              {quota: quota("q", nil, of("pods", 1, 3)), refused: 2, why: `quota "q" leaves no room for it (pods)`},
-		"one of objects counts pods":                                    {quota: quota("q", nil, of("count/pods", 2, 3)), refused: 1, why: `quota "q" leaves no room for it (count/pods)`},
-		"one of requests refuses what is beyond":                        {quota: quota("q", nil, of("requests.cpu", 5000, 6000)), refused: 1, why: `quota "q" leaves no room for it (requests.cpu)`},
-		"one of cpu is one of requests":                                 {quota: quota("q", nil, of("cpu", 3000, 6000)), refused: 2, why: `quota "q" leaves no room for it (cpu)`},
-		"one of memory refuses what is beyond":                          {quota: quota("q", nil, of("memory", 1<<30, 6<<30)), refused: 3, why: `quota "q" leaves no room for it (memory)`},
-		"each resource that is short is named":                          {quota: quota("q", nil, of("pods", 0, 3), of("requests.memory", 0, 6<<30)), refused: 3, why: `quota "q" leaves no room for it (pods, requests.memory)`},
-		"other pods use it":                                             {quota: quota("q", nil, of("pods", 4, 5)), refused: 1, why: `quota "q" leaves no room for it (pods)`},
-		"nothing that the pods do not ask for is checked":               {quota: quota("q", nil, of("requests.example.com/gpu", 0, 4), of("ephemeral-storage", 0, 4)), refused: 0},
-		"one of pods without requests counts none with":                 {quota: quota("q", []corev1.ResourceQuotaScope{corev1.ResourceQuotaScopeBestEffort}, of("pods", 0, 3)), refused: 0},
-		"one of pods with requests counts them":                         {quota: quota("q", []corev1.ResourceQuotaScope{corev1.ResourceQuotaScopeNotBestEffort}, of("pods", 0, 3)), refused: 3, why: `quota "q" leaves no room for it (pods)`},
-		"of pods with a PriorityClass, it counts none without":          {quota: quota("q", []corev1.ResourceQuotaScope{corev1.ResourceQuotaScopePriorityClass}, of("pods", 0, 3))},
-		"of pods without a deadline, it counts them":                    {quota: quota("q", []corev1.ResourceQuotaScope{corev1.ResourceQuotaScopeNotTerminating}, of("pods", 0, 3)), refused: 3, why: `quota "q" leaves no room for it (pods)`},
-		"of pods with a deadline, it counts none without":               {quota: quota("q", []corev1.ResourceQuotaScope{corev1.ResourceQuotaScopeTerminating}, of("pods", 0, 3))},
-		"of pods with affinity to other namespaces, it is not modelled": {quota: quota("q", []corev1.ResourceQuotaScope{corev1.ResourceQuotaScopeCrossNamespacePodAffinity}, of("pods", 0, 3)), unmodelled: true},
-		"of such pods and not exceeded, it matters not":                 {quota: quota("q", []corev1.ResourceQuotaScope{corev1.ResourceQuotaScopeCrossNamespacePodAffinity}, of("pods", 3, 3))},
-		"of such pods without requests, either":                         {quota: quota("q", []corev1.ResourceQuotaScope{corev1.ResourceQuotaScopeCrossNamespacePodAffinity, corev1.ResourceQuotaScopeBestEffort}, of("pods", 0, 3))},
-		"one of limits refuses what is beyond":                          {quota: quota("q", nil, of("limits.cpu", 9000, 12000)), refused: 1, why: `quota "q" leaves no room for it (limits.cpu)`},
-		"one of limits of memory refuses what is beyond":                {quota: quota("q", nil, of("limits.memory", 4<<30, 12<<30)), refused: 2, why: `quota "q" leaves no room for it (limits.memory)`},
-		"one of limits that is not exceeded matters not":                {quota: quota("q", nil, of("limits.cpu", 12000, 12000))},
+		"one that is not exceeded refuses no replacement":           {quota: quota("q", nil, of("pods", 3, 3), of("requests.cpu", 6000, 6000)), refused: 0},
+		"one that was lowered refuses as many as it lacks":          {quota: quota("q", nil, of("pods", 1, 3)), refused: 2, why: `quota "q" leaves no room for it (pods)`},
+		"one of objects counts pods":                                {quota: quota("q", nil, of("count/pods", 2, 3)), refused: 1, why: `quota "q" leaves no room for it (count/pods)`},
+		"one of requests refuses what is beyond":                    {quota: quota("q", nil, of("requests.cpu", 5000, 6000)), refused: 1, why: `quota "q" leaves no room for it (requests.cpu)`},
+		"one of cpu is one of requests":                             {quota: quota("q", nil, of("cpu", 3000, 6000)), refused: 2, why: `quota "q" leaves no room for it (cpu)`},
+		"one of memory refuses what is beyond":                      {quota: quota("q", nil, of("memory", 1<<30, 6<<30)), refused: 3, why: `quota "q" leaves no room for it (memory)`},
+		"each resource that is short is named":                      {quota: quota("q", nil, of("pods", 0, 3), of("requests.memory", 0, 6<<30)), refused: 3, why: `quota "q" leaves no room for it (pods, requests.memory)`},
+		"other pods use it":                                         {quota: quota("q", nil, of("pods", 4, 5)), refused: 1, why: `quota "q" leaves no room for it (pods)`},
+		"nothing that the pods do not ask for is checked":           {quota: quota("q", nil, of("requests.example.com/gpu", 0, 4), of("ephemeral-storage", 0, 4)), refused: 0},
+		"one of pods without requests counts none with":             {quota: quota("q", []corev1.ResourceQuotaScope{corev1.ResourceQuotaScopeBestEffort}, of("pods", 0, 3)), refused: 0},
+		"one of pods with requests counts them":                     {quota: quota("q", []corev1.ResourceQuotaScope{corev1.ResourceQuotaScopeNotBestEffort}, of("pods", 0, 3)), refused: 3, why: `quota "q" leaves no room for it (pods)`},
+		"of pods with a PriorityClass, it counts none without":      {quota: quota("q", []corev1.ResourceQuotaScope{corev1.ResourceQuotaScopePriorityClass}, of("pods", 0, 3))},
+		"of pods without a deadline, it counts them":                {quota: quota("q", []corev1.ResourceQuotaScope{corev1.ResourceQuotaScopeNotTerminating}, of("pods", 0, 3)), refused: 3, why: `quota "q" leaves no room for it (pods)`},
+		"of pods with a deadline, it counts none without":           {quota: quota("q", []corev1.ResourceQuotaScope{corev1.ResourceQuotaScopeTerminating}, of("pods", 0, 3))},
+		"of pods with affinity to other namespaces, it counts them": {quota: quota("q", reaching, of("pods", 1, 3)), options: []podOption{elsewhere}, refused: 2, why: `quota "q" leaves no room for it (pods)`},
+		"of such pods, it counts none without":                      {quota: quota("q", reaching, of("pods", 0, 3))},
+		"of pods of a later scope, it is not modelled":              {quota: quota("q", later, of("pods", 0, 3)), unmodelled: true},
+		"of such pods and not exceeded, it matters not":             {quota: quota("q", later, of("pods", 3, 3))},
+		"of such pods without requests, either":                     {quota: quota("q", []corev1.ResourceQuotaScope{later[0], corev1.ResourceQuotaScopeBestEffort}, of("pods", 0, 3))},
+		"one of limits refuses what is beyond":                      {quota: quota("q", nil, of("limits.cpu", 9000, 12000)), refused: 1, why: `quota "q" leaves no room for it (limits.cpu)`},
+		"one of limits of memory refuses what is beyond":            {quota: quota("q", nil, of("limits.memory", 4<<30, 12<<30)), refused: 2, why: `quota "q" leaves no room for it (limits.memory)`},
+		"one of limits that is not exceeded matters not":            {quota: quota("q", nil, of("limits.cpu", 12000, 12000))},
 	} {
-		w := newWorld(having(node("n1"), 100, 100), having(node("n2"), 100, 100)).run(replicas("web", "n1", 3, sized(cpu("2", "4"), memory("2Gi", "4Gi")))...)
+		w := newWorld(having(node("n1"), 100, 100), having(node("n2"), 100, 100)).run(replicas("web", "n1", 3, append([]podOption{sized(cpu("2", "4"), memory("2Gi", "4Gi"))}, tt.options...)...)...)
 		w.Quotas = snapshot.Quotas{"app": {tt.quota}, "other": {quota("none", nil, of("pods", 0, 9))}}
 		out := w.simulate()
 		got, why := out.of(t, "web"), ""
@@ -101,7 +109,7 @@ func TestSimulate_aQuotaOfUnknownScopeThatRequiresRequestsIsNotModelled(t *testi
 	t.Parallel()
 	w := newWorld(having(node("n1"), 100, 100), having(node("n2"), 100, 100)).run(replicas("web", "n1", 1, sized())...)
 	w.LimitRanges = snapshot.LimitRanges{}
-	w.Quotas = snapshot.Quotas{"app": {quota("q", []corev1.ResourceQuotaScope{corev1.ResourceQuotaScopeCrossNamespacePodAffinity}, of("requests.cpu", 5000, 0))}}
+	w.Quotas = snapshot.Quotas{"app": {quota("q", later, of("requests.cpu", 5000, 0))}}
 	if out := w.simulate(); !slices.Equal(out.UnmodelledQuotas, []string{"app/q"}) {
 		t.Errorf("not modelled %q", out.UnmodelledQuotas)
 	}

@@ -27,7 +27,10 @@ var (
 	nodeTerms      = tree{"nodeSelectorTerms": {"matchExpressions": requirementFields, "matchFields": requirementFields}}
 	podTerms       = values("namespaces", "topologyKey", "matchLabelKeys", "mismatchLabelKeys").with(tree{"labelSelector": labelSelector, "namespaceSelector": labelSelector})
 	requiredTerms  = "requiredDuringSchedulingIgnoredDuringExecution"
-	affinityFields = tree{"nodeAffinity": {requiredTerms: nodeTerms}, "podAffinity": {requiredTerms: podTerms}, "podAntiAffinity": {requiredTerms: podTerms}}
+	preferredTerms = "preferredDuringSchedulingIgnoredDuringExecution"
+	// relatedFields are required terms, and which namespaces preferred ones name: ResourceQuotas can be about that.
+	relatedFields  = tree{requiredTerms: podTerms, preferredTerms: {"podAffinityTerm": values("namespaces").with(tree{"namespaceSelector": labelSelector})}}
+	affinityFields = tree{"nodeAffinity": {requiredTerms: nodeTerms}, "podAffinity": relatedFields, "podAntiAffinity": relatedFields}
 	spreadFields   = values("maxSkew", "topologyKey", "whenUnsatisfiable", "minDomains", "nodeAffinityPolicy", "nodeTaintsPolicy", "matchLabelKeys").
 			with(tree{"labelSelector": labelSelector})
 

@@ -202,6 +202,38 @@ func TestOpen_aNamespaceThatAFolderDoesNotHaveIsNotKnown(t *testing.T) {
 	}
 }
 
+// A ResourceQuota can be about pods whose preferred affinity names other namespaces.
+func TestOpen_aFolderKeepsWhichNamespacesPreferredAffinityNames(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		term string
+		want bool
+	}{
+		"none":              {"{topologyKey: zone}", false},
+		"a list":            {"{topologyKey: zone, namespaces: [other]}", true},
+		"every namespace":   {"{topologyKey: zone, namespaceSelector: {}}", true},
+		"those by selector": {"{topologyKey: zone, namespaceSelector: {matchLabels: {team: red}}}", true},
+	} {
+		for _, kind := range []string{"podAffinity", "podAntiAffinity"} {
+			dir := t.TempDir()
+			write(t, dir, "node.yaml", []byte("apiVersion: v1\nkind: Node\nmetadata: {name: a}\n"))
+			write(t, dir, "pod.yaml", []byte("apiVersion: v1\nkind: Pod\nmetadata: {name: p, namespace: app}\nspec: {nodeName: a, affinity: {"+kind+
+				": {preferredDuringSchedulingIgnoredDuringExecution: [{weight: 1, podAffinityTerm: "+tt.term+"}]}}}\n"))
+			c, err := recorded.Open(dir)
+			if err != nil {
+				t.Fatal(err)
+			}
+			s, err := connect(t, c.Transport()).Snapshot(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if pods := s.Pods["a"]; len(pods) != 1 || pods[0].Demand.OtherNamespaces != tt.want {
+				t.Errorf("%s, %s: read as %v", name, kind, pods)
+			}
+		}
+	}
+}
+
 func TestOpen_theNewerOfTwoObjectsCounts(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

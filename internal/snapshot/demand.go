@@ -57,6 +57,8 @@ type Demand struct {
 	// activeDeadlineSeconds: ResourceQuotas can be about such pods.
 	PriorityClass string
 	Deadline      bool
+	// OtherNamespaces is set where its pod affinity reaches into other namespaces: ResourceQuotas can be about such pods.
+	OtherNamespaces bool
 	// Devices is set for a pod that claims devices (resourceClaims, or extended resources that a
 	// DeviceClass backs).
 	Devices bool
@@ -82,6 +84,7 @@ func DemandOf(p *corev1.Pod) *Demand {
 		Patient: p.Spec.PreemptionPolicy != nil && *p.Spec.PreemptionPolicy == corev1.PreemptNever,
 
 		PriorityClass: p.Spec.PriorityClassName, Deadline: p.Spec.ActiveDeadlineSeconds != nil && *p.Spec.ActiveDeadlineSeconds >= 0,
+		OtherNamespaces: ReachesOtherNamespaces(p.Spec.Affinity),
 	}
 	if name := p.Spec.SchedulerName; name != corev1.DefaultSchedulerName {
 		d.Scheduler = name

@@ -108,8 +108,8 @@ func (d *Demand) Lacks(name corev1.ResourceName) bool {
 
 const limitsPrefix = "limits."
 
-// Counts reports whether a ResourceQuota counts a pod of this demand, and whether what is known of it decides
-// that: its preferred affinity does not (pods.go, podMatchesScopeFunc).
+// Counts reports whether a ResourceQuota counts a pod of this demand, and whether that is known: a later version of
+// Kubernetes may have other scopes (pods.go, podMatchesScopeFunc).
 func (q *Quota) Counts(d *Demand) (counts, known bool) {
 	known = true
 	for _, scope := range q.Scopes {
@@ -133,6 +133,8 @@ func (d *Demand) matches(scope corev1.ScopedResourceSelectorRequirement) (matche
 		return d.Deadline, true
 	case corev1.ResourceQuotaScopeNotTerminating:
 		return !d.Deadline, true
+	case corev1.ResourceQuotaScopeCrossNamespacePodAffinity:
+		return d.OtherNamespaces, true
 	case corev1.ResourceQuotaScopePriorityClass:
 		named := d.PriorityClass != "" && slices.Contains(scope.Values, d.PriorityClass)
 		switch scope.Operator {
@@ -147,6 +149,22 @@ func (d *Demand) matches(scope corev1.ScopedResourceSelectorRequirement) (matche
 		}
 	}
 	return false, false
+}
+
+// ReachesOtherNamespaces reports whether a term of pod affinity, required or preferred, lists or selects namespaces:
+// also its own one, or none (pods.go, usesCrossNamespacePodAffinity).
+func ReachesOtherNamespaces(a *corev1.Affinity) bool {
+	if a == nil {
+		return false
+	}
+	reaches := func(t *corev1.PodAffinityTerm) bool { return len(t.Namespaces) > 0 || t.NamespaceSelector != nil }
+	some := func(required []corev1.PodAffinityTerm, preferred []corev1.WeightedPodAffinityTerm) bool {
+		return slices.ContainsFunc(required, func(t corev1.PodAffinityTerm) bool { return reaches(&t) }) ||
+			slices.ContainsFunc(preferred, func(t corev1.WeightedPodAffinityTerm) bool { return reaches(&t.PodAffinityTerm) })
+	}
+	to, apart := a.PodAffinity, a.PodAntiAffinity
+	return to != nil && some(to.RequiredDuringSchedulingIgnoredDuringExecution, to.PreferredDuringSchedulingIgnoredDuringExecution) ||
+		apart != nil && some(apart.RequiredDuringSchedulingIgnoredDuringExecution, apart.PreferredDuringSchedulingIgnoredDuringExecution)
 }
 
 // BestEffort reports whether a new pod has no requests and no limits of cpu and memory; the overhead of a

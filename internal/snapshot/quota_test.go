@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 // Quotas of BestEffort pods count by requests and limits of cpu and memory alone
@@ -73,12 +74,13 @@ func TestQuota_Counts_podsThatMatchEachScope(t *testing.T) {
 	t.Parallel()
 	type scope = corev1.ScopedResourceSelectorRequirement
 	affinity := scope{ScopeName: corev1.ResourceQuotaScopeCrossNamespacePodAffinity, Operator: corev1.ScopeSelectorOpExists}
+	later := scope{ScopeName: "OfALaterVersion", Operator: corev1.ScopeSelectorOpExists}
 	deadline := scope{ScopeName: corev1.ResourceQuotaScopeTerminating, Operator: corev1.ScopeSelectorOpExists}
 	none := scope{ScopeName: corev1.ResourceQuotaScopeNotTerminating, Operator: corev1.ScopeSelectorOpExists}
 	class := func(operator corev1.ScopeSelectorOperator, values ...string) scope {
 		return scope{ScopeName: corev1.ResourceQuotaScopePriorityClass, Operator: operator, Values: values}
 	}
-	plain, high, ends := Demand{}, Demand{PriorityClass: "high"}, Demand{Deadline: true}
+	plain, high, ends, reaches := Demand{}, Demand{PriorityClass: "high"}, Demand{Deadline: true}, Demand{OtherNamespaces: true}
 	for name, tt := range map[string]struct {
 		pod           Demand
 		scopes        []scope
@@ -99,15 +101,53 @@ func TestQuota_Counts_podsThatMatchEachScope(t *testing.T) {
 		"a priority class off a list":                     {high, []scope{class(corev1.ScopeSelectorOpNotIn, "low")}, true, true},
 		"a priority class that a list excludes":           {high, []scope{class(corev1.ScopeSelectorOpNotIn, "high")}, false, true},
 		"an unknown operator":                             {high, []scope{class("Near", "high")}, true, false},
-		"affinity to pods of other namespaces":            {plain, []scope{affinity}, true, false},
-		"one scope matches and one is not known":          {ends, []scope{affinity, deadline}, true, false},
-		"one scope does not match, another is not known":  {plain, []scope{affinity, deadline}, false, true},
+		"affinity to pods of other namespaces":            {reaches, []scope{affinity}, true, true},
+		"no affinity to pods of other namespaces":         {plain, []scope{affinity}, false, true},
+		"an unknown scope":                                {plain, []scope{later}, true, false},
+		"one scope matches and one is not known":          {ends, []scope{later, deadline}, true, false},
+		"one scope does not match, another is not known":  {plain, []scope{later, deadline}, false, true},
 		"one of two scopes does not match":                {ends, []scope{deadline, class(corev1.ScopeSelectorOpExists)}, false, true},
 		"both scopes match, the order does not matter":    {Demand{Deadline: true, PriorityClass: "high"}, []scope{class(corev1.ScopeSelectorOpExists), deadline}, true, true},
-		"what is not known comes behind one that matches": {high, []scope{class(corev1.ScopeSelectorOpExists), affinity}, true, false},
+		"what is not known comes behind one that matches": {high, []scope{class(corev1.ScopeSelectorOpExists), later}, true, false},
 	} {
 		if counts, known := (&Quota{Scopes: tt.scopes}).Counts(&tt.pod); counts != tt.counts || known != tt.known {
 			t.Errorf("%s: counts %v, known %v", name, counts, known)
+		}
+	}
+}
+
+// A quota of cross-namespace affinity counts every term that lists or selects namespaces
+// (k8s.io/kubernetes v1.37.2 pkg/quota/v1/evaluator/core/pods.go, usesCrossNamespacePodAffinity).
+func TestReachesOtherNamespaces_byTermsOfPodAffinity(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		term corev1.PodAffinityTerm
+		want bool
+	}{
+		"no namespace is named":                  {corev1.PodAffinityTerm{TopologyKey: "zone"}, false},
+		"an empty list of namespaces":            {corev1.PodAffinityTerm{Namespaces: []string{}}, false},
+		"a namespace is listed":                  {corev1.PodAffinityTerm{Namespaces: []string{"other"}}, true},
+		"its own namespace is listed":            {corev1.PodAffinityTerm{Namespaces: []string{"app"}}, true},
+		"namespaces are selected by label":       {corev1.PodAffinityTerm{NamespaceSelector: matching("team", "red")}, true},
+		"every namespace is selected":            {corev1.PodAffinityTerm{NamespaceSelector: &metav1.LabelSelector{}}, true},
+		"namespaces are both listed and matched": {corev1.PodAffinityTerm{Namespaces: []string{"other"}, NamespaceSelector: &metav1.LabelSelector{}}, true},
+	} {
+		required := []corev1.PodAffinityTerm{{TopologyKey: "host"}, tt.term}
+		preferred := []corev1.WeightedPodAffinityTerm{{Weight: 1}, {Weight: 2, PodAffinityTerm: tt.term}}
+		for kind, affinity := range map[string]corev1.Affinity{
+			"required affinity":       {PodAffinity: &corev1.PodAffinity{RequiredDuringSchedulingIgnoredDuringExecution: required}},
+			"preferred affinity":      {PodAffinity: &corev1.PodAffinity{PreferredDuringSchedulingIgnoredDuringExecution: preferred}},
+			"required anti-affinity":  {PodAntiAffinity: &corev1.PodAntiAffinity{RequiredDuringSchedulingIgnoredDuringExecution: required}},
+			"preferred anti-affinity": {PodAntiAffinity: &corev1.PodAntiAffinity{PreferredDuringSchedulingIgnoredDuringExecution: preferred}},
+		} {
+			if got := DemandOf(&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "app"}, Spec: corev1.PodSpec{Affinity: &affinity}}).OtherNamespaces; got != tt.want {
+				t.Errorf("%s, %s: %v", name, kind, got)
+			}
+		}
+	}
+	for name, affinity := range map[string]*corev1.Affinity{"no affinity": nil, "affinity to nodes alone": {NodeAffinity: &corev1.NodeAffinity{}}} {
+		if ReachesOtherNamespaces(affinity) {
+			t.Errorf("%s reaches other namespaces", name)
 		}
 	}
 }

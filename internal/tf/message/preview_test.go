@@ -156,7 +156,7 @@ func TestPreview_goldensOfSituations(t *testing.T) {
 	quotasUnread := aCluster().node("worker-2", 8).pods("worker-1", "shop/Deployment/web", 3, 1)
 	quotasUnread.Quotas, quotasUnread.LimitRanges = nil, nil
 	quotas := aCluster().node("worker-2", 4).quota("shop", "compute", "requests.cpu", 3000, 5000).quota("ml", "one", "pods", 2, 3).
-		quota("batch", "urgent", "pods", 1, 2, corev1.ScopedResourceSelectorRequirement{ScopeName: corev1.ResourceQuotaScopeCrossNamespacePodAffinity, Operator: corev1.ScopeSelectorOpExists}).
+		quota("batch", "urgent", "pods", 1, 2, corev1.ScopedResourceSelectorRequirement{ScopeName: "OfALaterVersion", Operator: corev1.ScopeSelectorOpExists}).
 		pods("worker-1", "shop/Deployment/web", 5, 1).pods("worker-1", "ml/Deployment/a", 1, 0).pods("worker-1", "ml/Deployment/b", 1, 0).
 		pods("worker-1", "batch/Deployment/queue", 2, 0)
 	for name, tt := range map[string]struct {
