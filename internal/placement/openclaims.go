@@ -35,6 +35,8 @@ type openClaim struct {
 	// name and uid are those of the claim where it exists, or where a volume is reserved for it.
 	name string
 	uid  types.UID
+	// lasting is set for a claim that stays when its pod is gone, and that other pods may have as well.
+	lasting bool
 	// unwaited is set for a new claim of a class that does not wait for a pod.
 	unwaited bool
 	// made is set where there are volumes for it, or a provisioner makes them.
@@ -129,12 +131,14 @@ func (f *Finder) unreadStorage(c *snapshot.OpenClaim) string {
 func (c *openClaim) unmodelled() []string {
 	switch {
 	case c.unwaited && c.made:
-		return []string{fmt.Sprintf("volumes of StorageClass %q", c.request.Class)}
+		return []string{volumesOf(c.request.Class)}
 	case c.class.Unknown:
 		return []string{storageCapacities}
 	}
 	return nil
 }
+
+func volumesOf(class string) string { return fmt.Sprintf("volumes of StorageClass %q", class) }
 
 func (f *Finder) open(pod *snapshot.Pod, one *snapshot.OpenClaim) openClaim {
 	class := f.snapshot.Storage.Classes[one.Request.Class]
@@ -154,7 +158,7 @@ func (f *Finder) open(pod *snapshot.Pod, one *snapshot.OpenClaim) openClaim {
 		}
 		return out
 	}
-	out.name, out.uid, out.node = name, one.UID, one.SelectedNode
+	out.name, out.uid, out.node, out.lasting = name, one.UID, one.SelectedNode, slices.Contains(pod.Claims, one.Name)
 	return out
 }
 
@@ -194,22 +198,21 @@ func first(int, func(int) uint64) int { return 0 }
 func (f *Finder) bindClaims(u *openClaims, p *place, used *usedStorage, choose func(int, func(int) uint64) int) (binding, obstacle, bool) {
 	var out binding
 	v := f.freeVolumes()
-	taken := func(i int) bool { return used.took(i) || slices.Contains(out.volumes, i) }
+	taken := func(i int) bool {
+		return used.took(i) || slices.ContainsFunc(out, func(b boundClaim) bool { return b.made == nil && b.volume == i })
+	}
 	for i := range u.claims {
 		c := &u.claims[i]
-		if bound, is := used.boundTo(c); is {
-			if !v.usable(bound, p) {
-				return out, obstacle{kind: byFreeVolume, key: c.request.Class}, true
+		if o, refuses, settled := v.settled(c, p, used); settled {
+			if refuses {
+				return out, o, true
 			}
 			continue
-		}
-		if c.node != "" && c.node != p.node.Name {
-			return out, obstacle{kind: byOpenClaim, key: "waits for a volume of another node"}, true
 		}
 		if c.node == "" {
 			if found := v.candidates(c, p, taken); len(found) > 0 {
 				at := found[choose(len(found), func(i int) uint64 { return nameOf(v.all[found[i]].Name) })]
-				out.volumes, out.claims = append(out.volumes, at), append(out.claims, c.name)
+				out = append(out, boundClaim{claim: c, volume: at})
 				continue
 			}
 		}
@@ -217,11 +220,24 @@ func (f *Finder) bindClaims(u *openClaims, p *place, used *usedStorage, choose f
 		if refuses {
 			return out, o, true
 		}
-		if capacity != nil {
-			out.capacities, out.sizes = append(out.capacities, capacity), append(out.sizes, c.request.Size)
+		if used != nil && (capacity != nil || c.lasting) {
+			out = append(out, boundClaim{claim: c, made: &madeVolume{node: p.node, capacity: capacity}})
 		}
 	}
 	return out, obstacle{}, false
+}
+
+// settled returns whether it is settled for a claim if a node can use its volume, and what keeps its pods away: pods before
+// use a volume of it, or the scheduler has chosen another node.
+func (v *freeVolumes) settled(c *openClaim, p *place, used *usedStorage) (o obstacle, refuses, settled bool) {
+	if volume, is := used.boundTo(c); is {
+		return obstacle{kind: byFreeVolume, key: c.request.Class}, !v.usable(volume, p), true
+	}
+	elsewhere := obstacle{kind: byOpenClaim, key: "waits for a volume of another node"}
+	if volume := used.madeFor(c); volume != nil {
+		return elsewhere, used.keeps(volume, c, p), true
+	}
+	return elsewhere, true, c.node != "" && c.node != p.node.Name
 }
 
 // provision returns the capacity from which the volume of a claim can be made for a node, nil for one that is not limited,

@@ -16,7 +16,7 @@ import (
 func (s *simulation) run(seed uint64, order int) {
 	s.chance = newChance(seed, order)
 	s.reset()
-	s.used.reset(order%2 == 1)
+	s.used.reset(order%2 == 1, order%3 == 1)
 	for _, r := range s.replacements {
 		r.absent = order%5 == 2 && r.doubtful()
 	}
@@ -68,7 +68,7 @@ func (s *simulation) reset() {
 	clear(s.isPreempted)
 	s.replacements = s.replacements[:s.fixed]
 	for _, r := range s.replacements {
-		r.node, r.created, r.since, r.delayed, r.refused, r.binding = -1, false, 0, false, nil, binding{}
+		r.node, r.created, r.since, r.delayed, r.refused, r.binding = -1, false, 0, false, nil, nil
 	}
 	for _, c := range s.classes {
 		c.failed, c.hopeless = failure{}, failure{}
@@ -107,6 +107,7 @@ func (s *simulation) rank(order int) {
 // advance makes the room free of pods that are gone at a moment, and queues what is created.
 func (s *simulation) advance(moment int64, lingers bool) {
 	s.moment = moment
+	s.used.provide()
 	if moment > 0 {
 		for i, leaves := range s.leaves {
 			if leaves {

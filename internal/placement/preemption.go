@@ -245,7 +245,7 @@ func (s *simulation) evict(i int32, v occupant) {
 	if v.replacement != nil {
 		v.replacement.node = -1
 		s.used.release(v.replacement.binding)
-		v.replacement.binding = binding{}
+		v.replacement.binding = nil
 		if v.pod.Controller != nil {
 			s.queue.push(v.replacement)
 		}

@@ -245,11 +245,13 @@ func (s *simulation) create(r *replacement) {
 // pass places what is queued. A pod that is placed may be the one that another follows by its
 // affinity, or raise the least count of a topology spread: those that found no node are tried again
 // (k8s.io/kubernetes v1.37.2 pkg/scheduler/framework/plugins/interpodaffinity/plugin.go and
-// podtopologyspread/plugin.go, EventsToRegister).
+// podtopologyspread/plugin.go, EventsToRegister). So are those that a volume has kept away which did not exist
+// yet (volumebinding/volume_binding.go).
 func (s *simulation) pass() {
-	for s.placeQueued() && s.rules.count() > 0 && !s.exhausted() {
+	for (s.placeQueued() && s.rules.count() > 0 || s.used.provide()) && !s.exhausted() {
 		s.work += len(s.replacements)
 		s.freed++
+		s.moved++
 		s.retry()
 	}
 }

@@ -292,7 +292,7 @@ func TestSimulation_placesWhereEveryFilterTakes(t *testing.T) {
 					t.Fatalf("%s is on %s, which refuses it: %+v", r.pod.Name, s.places[r.node].node.Name, o)
 				}
 				s.add(r.node, placed)
-				s.used.use(r.binding)
+				s.used.use(slices.DeleteFunc(slices.Clone(r.binding), func(b boundClaim) bool { return b.claim.lasting }))
 				continue
 			}
 			if !r.created {

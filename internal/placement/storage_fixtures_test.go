@@ -116,11 +116,16 @@ func (c *randomCluster) store(t *rapid.T) {
 			c.volume(fmt.Sprintf("%s-%d", n.Name, i), n.Name, rapid.Int64Range(1, 2).Draw(t, "gi"))
 		}
 	}
+	c.claim("unbound", "dynamic")
 	c.limited(capacity("n0", 1<<30, -1), capacity("", rapid.Int64Range(0, 3).Draw(t, "capacity")<<30, -1))
 	own := func(pods []*snapshot.Pod) {
 		for _, p := range pods {
-			class := rapid.SampledFrom([]string{"", "static", "static", "dynamic", "immediate"}).Draw(t, "class of "+p.Name)
-			if class == "" {
+			class := rapid.SampledFrom([]string{"", "static", "static", "dynamic", "immediate", "shared"}).Draw(t, "class of "+p.Name)
+			switch {
+			case class == "shared" && p.Node == "":
+				p.Claims = append(p.Claims, "unbound")
+				continue
+			case class == "", class == "shared":
 				continue
 			}
 			p.Ephemeral = true
@@ -149,15 +154,19 @@ func TestSimulation_bindsAVolumeOnce(t *testing.T) {
 			s.run(7, order)
 			by := map[int]string{}
 			for _, r := range s.replacements {
-				if r.node < 0 && len(r.binding.volumes) > 0 {
-					t.Fatalf("%s has volumes %v and no node", r.pod.Name, r.binding.volumes)
+				if r.node < 0 && len(r.binding) > 0 {
+					t.Fatalf("%s has volumes %v and no node", r.pod.Name, r.binding)
 				}
-				for _, v := range r.binding.volumes {
+				for _, one := range r.binding {
+					v := one.volume
+					if one.made != nil {
+						continue
+					}
 					if by[v] != "" {
 						t.Fatalf("%s and %s have volume %d", r.pod.Name, by[v], v)
 					}
 					by[v] = r.pod.Name
-					if volume := c.Storage.Volumes[v]; !s.freeVolumes().usable(v, s.places[r.node]) || !volume.Matches(r.class.search.open.claims[0].request) {
+					if volume := c.Storage.Volumes[v]; !s.freeVolumes().usable(v, s.places[r.node]) || !volume.Matches(one.claim.request) {
 						t.Fatalf("%s on %s has %+v", r.pod.Name, s.places[r.node].node.Name, volume)
 					}
 				}

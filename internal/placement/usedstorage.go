@@ -6,17 +6,38 @@ package placement
 import (
 	"slices"
 
+	"k8s.io/apimachinery/pkg/labels"
+
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
 )
 
 // binding is what a pod has used of the storage once it is placed.
-type binding struct {
-	// volumes are bound to the claims of these names, "" for those of one pod.
-	volumes []int
-	claims  []string
-	// capacities are those from which volumes of these sizes are made.
-	capacities []*snapshot.Capacity
-	sizes      []int64
+type binding []boundClaim
+
+// boundClaim is a claim with a volume that is bound to it, or that is made for it.
+type boundClaim struct {
+	claim  *openClaim
+	volume int
+	// made is nil for a volume that was available.
+	made *madeVolume
+}
+
+// madeVolume is a volume that a provisioner makes for a node.
+type madeVolume struct {
+	node *snapshot.Node
+	// capacity is that from which it is made, nil for one that is not limited.
+	capacity *snapshot.Capacity
+	// exists is set once it is made.
+	exists bool
+}
+
+// reaches reports whether a node can use a volume of a class, and whether that is known: a driver that reports capacities
+// makes volumes for the nodes of one, and others are taken to make them for nodes that are equal in allowedTopologies.
+func (m *madeVolume) reaches(class *snapshot.StorageClass, n *snapshot.Node) (reaches, known bool) {
+	if m.capacity != nil {
+		return m.capacity.Nodes.Matches(labels.Set(n.Labels)), true
+	}
+	return class.Together(m.node.Labels, n.Labels)
 }
 
 // usedStorage is what the pods of an order have used so far. Nil is nothing.
@@ -24,6 +45,14 @@ type usedStorage struct {
 	volumes map[int]bool
 	// claims leads to the volumes of claims that several pods may have.
 	claims map[string]int
+	// made are the volumes of such claims that a provisioner makes. refused is set once one that does not exist yet has
+	// kept a pod from a node.
+	made    map[string]*madeVolume
+	refused bool
+	// narrow is set for orders in which no other node can use a volume of which that is not known; guessed are the
+	// classes of such volumes.
+	narrow  bool
+	guessed map[string]bool
 	// capacities are counted in orders in which a driver reports what is left before the next pod is placed: the
 	// scheduler itself subtracts nothing. They begin below 0 by the volumes that are deleted with evicted pods.
 	capacities map[*snapshot.Capacity]int64
@@ -41,14 +70,54 @@ func (u *usedStorage) boundTo(c *openClaim) (volume int, is bool) {
 	return volume, is
 }
 
+// madeFor returns the volume that a provisioner makes for a claim, nil for none.
+func (u *usedStorage) madeFor(c *openClaim) *madeVolume {
+	if u == nil || !c.lasting {
+		return nil
+	}
+	return u.made[c.name]
+}
+
+// keeps reports whether a volume that is made for a claim keeps pods from a node: from any other one until it exists, since
+// the scheduler has chosen the node for the claim.
+func (u *usedStorage) keeps(m *madeVolume, c *openClaim, p *place) bool {
+	if m.node == p.node {
+		return false
+	}
+	if !m.exists {
+		u.refused = true
+		return true
+	}
+	reaches, known := m.reaches(c.class, p.node)
+	if !known {
+		u.guessed[c.request.Class] = true
+		return u.narrow
+	}
+	return !reaches
+}
+
+// provide lets volumes exist that are being made, and reports whether one has kept a pod from a node before.
+func (u *usedStorage) provide() bool {
+	refused := u.refused
+	for _, m := range u.made {
+		m.exists = true
+	}
+	u.refused = false
+	return refused
+}
+
 // leaves reports whether a capacity is enough for one more volume.
 func (u *usedStorage) leaves(c *snapshot.Capacity, size int64) bool {
 	return u == nil || !u.counted || c.Total < 0 || c.Total-u.capacities[c] >= size
 }
 
 // reset takes back what an order has used.
-func (u *usedStorage) reset(counted bool) {
+func (u *usedStorage) reset(counted, narrow bool) {
 	u.volumes, u.claims, u.capacities, u.counted = map[int]bool{}, map[string]int{}, map[*snapshot.Capacity]int64{}, counted
+	u.made, u.refused, u.narrow = map[string]*madeVolume{}, false, narrow
+	if u.guessed == nil {
+		u.guessed = map[string]bool{}
+	}
 	for c, size := range u.returned {
 		u.capacities[c] = -size
 	}
@@ -56,25 +125,34 @@ func (u *usedStorage) reset(counted bool) {
 
 // use counts a binding.
 func (u *usedStorage) use(b binding) {
-	for i, volume := range b.volumes {
-		u.volumes[volume] = true
-		if b.claims[i] != "" {
-			u.claims[b.claims[i]] = volume
+	for _, one := range b {
+		if one.made == nil {
+			u.volumes[one.volume] = true
+			if one.claim.name != "" {
+				u.claims[one.claim.name] = one.volume
+			}
+			continue
 		}
-	}
-	for i, c := range b.capacities {
-		u.capacities[c] += b.sizes[i]
+		if one.claim.lasting {
+			u.made[one.claim.name] = one.made
+		}
+		if one.made.capacity != nil {
+			u.capacities[one.made.capacity] += one.claim.request.Size
+		}
 	}
 }
 
-// release takes a binding back.
+// release takes a binding back, but for claims that stay.
 func (u *usedStorage) release(b binding) {
-	for i, volume := range b.volumes {
-		delete(u.volumes, volume)
-		delete(u.claims, b.claims[i])
-	}
-	for i, c := range b.capacities {
-		u.capacities[c] -= b.sizes[i]
+	for _, one := range b {
+		switch {
+		case one.claim.lasting:
+		case one.made == nil:
+			delete(u.volumes, one.volume)
+			delete(u.claims, one.claim.name)
+		case one.made.capacity != nil:
+			u.capacities[one.made.capacity] -= one.claim.request.Size
+		}
 	}
 }
 
@@ -110,6 +188,9 @@ func (s *simulation) unmodelledStorage() []string {
 		}
 		stored := s.snapshot.Storage
 		r.group.UnknownVolumes = r.group.UnknownVolumes || r.pod.Ephemeral && (stored == nil || stored.Claims == nil || len(stored.Owned[r.pod.UID]) == 0)
+	}
+	for class := range s.used.guessed {
+		out = append(out, volumesOf(class))
 	}
 	slices.Sort(out)
 	return slices.Compact(out)

@@ -145,6 +145,20 @@ func (c *StorageClass) AllowedOn(node labels.Set) bool {
 	})
 }
 
+// Together reports whether two nodes are equal in the keys of the allowedTopologies by which a volume is made for the first
+// one, and false for known where the class has none: nothing shows then which other nodes can use the volume.
+func (c *StorageClass) Together(first, other labels.Set) (equal, known bool) {
+	for _, term := range c.Topologies {
+		one := StorageClass{Topologies: []corev1.TopologySelectorTerm{term}}
+		if one.AllowedOn(first) {
+			return !slices.ContainsFunc(term.MatchLabelExpressions, func(r corev1.TopologySelectorLabelRequirement) bool {
+				return !other.Has(r.Key) || first[r.Key] != other[r.Key]
+			}), true
+		}
+	}
+	return true, false
+}
+
 // State is what keeps a claim from being bound to a volume wherever its pod is placed.
 type State string
 
