@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"net"
 	"net/url"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -71,5 +72,27 @@ func TestBounded_leavesOtherErrorsAlone(t *testing.T) {
 		if err := bounded(func(context.Context) error { return want })(t.Context()); !errors.Is(err, want) || err != want { //nolint:errorlint // It is the same.
 			t.Errorf("%v became %v", want, err)
 		}
+	}
+}
+
+// TestPause_ofNoTimeStartsNoTimer ends without a crash of the race detector, see pause.
+func TestPause_ofNoTimeStartsNoTimer(t *testing.T) {
+	t.Parallel()
+	for range 200 {
+		synctest.Test(t, func(t *testing.T) {
+			began := time.Now()
+			var wg sync.WaitGroup
+			for range 20 {
+				wg.Go(func() {
+					for range 100 {
+						pause(t.Context(), 0)
+					}
+				})
+			}
+			wg.Wait()
+			if took := time.Since(began); took != 0 {
+				t.Errorf("pauses of no time took %s", took)
+			}
+		})
 	}
 }
