@@ -331,7 +331,7 @@ var equivalents = append(placementEquivalents, []equivalent{
 		reason: "it is only logged",
 	},
 	{
-		file: "internal/rollout/setlabels.go", function: "labelSet", was: `tflog.Info(ctx, "writing labels of machines", map[string]any{"machine_set": key, "what": string(intent.Kind), "reason": intent.Reason})`,
+		file: "internal/rollout/setlabels.go", function: "machineRollout.label", was: `tflog.Info(ctx, "writing labels of machines", map[string]any{"machine_set": r.key, "what": string(intent.Kind), "reason": intent.Reason})`,
 		reason: "it is only logged",
 	},
 	{
