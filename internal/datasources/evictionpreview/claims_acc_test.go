@@ -62,7 +62,7 @@ func TestAccEvictionPreview_claimsComeFromTheirTemplates(t *testing.T) {
 	})
 	tf, taints := &acctest.Terraform{Provider: m.c.Provider(t)}, &acctest.Instance{Type: "kubetaint_node_taints"}
 	config := map[string]any{"node_name": m.from, "taints": acctest.Objects(t, "dedicated=gpu:NoExecute")}
-	acctest.WantAll(t, tf.Settle(t, taints, config).Warnings(), "1 pending", "StatefulSet "+m.namespace+"/db", "no node: 2 volume")
+	acctest.WantAll(t, tf.Settle(t, taints, config).Warnings(), "1 pending", "StatefulSet "+m.namespace+"/db", "2 volume")
 	acctest.Until(t, "the pod is Pending, and its claim is new", func(ctx context.Context) (bool, error) {
 		pending := m.count(ctx, func(p *corev1.Pod) bool {
 			return p.Spec.NodeName == "" && condition(p, corev1.PodScheduled).Status == corev1.ConditionFalse
