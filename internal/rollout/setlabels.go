@@ -53,10 +53,12 @@ func CheckLabels(o machineset.Observed, claim label.Claim) error {
 // CheckSetChange reports whether a MachineSet can be changed. Errors: *StoppedError,
 // *SetConflictError, *LabelConflictError.
 func CheckSetChange(c planner.SetChange) error {
-	if err := CheckSet(c.Set, c.Desired); err != nil {
-		return err
+	taints, labels := CheckSet(c.Set, c.Desired), CheckLabels(c.Observed, c.Labels)
+	// A record that cannot be read is said first: it can be why taints have no owner.
+	if stopped := new(StoppedError); taints == nil || !errors.As(taints, &stopped) && errors.As(labels, &stopped) {
+		return labels
 	}
-	return CheckLabels(c.Observed, c.Labels)
+	return taints
 }
 
 // sets are the changes of MachineSets as they are known now.
