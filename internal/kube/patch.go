@@ -17,7 +17,8 @@ import (
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
 )
 
-// NodeEdit is what a node's taints and record should be, or its labels and theirs.
+// NodeEdit is what a node's taints and record should be, or its labels and theirs, or that it
+// takes pods again.
 type NodeEdit struct {
 	Taints []corev1.Taint
 	Record taint.Record
@@ -26,6 +27,8 @@ type NodeEdit struct {
 	// Unrecorded leaves the record of who owns what as it is, whether it can be read or
 	// not.
 	Unrecorded bool
+	// Uncordon lets pods in again, and removes what a drain has recorded on the node, in place of all that.
+	Uncordon bool
 }
 
 // LabelEdit is the entries of a map that change, nil for those that go, and what
@@ -149,6 +152,13 @@ func (c *Cluster) patchNode(ctx context.Context, node *snapshot.Node, edit *Node
 // read: a node recreated under the same name is another node.
 func nodePatch(node *snapshot.Node, edit *NodeEdit) ([]byte, error) {
 	metadata := map[string]any{"uid": node.UID, "resourceVersion": node.ResourceVersion}
+	if edit.Uncordon {
+		// Null as kubectl uncordon writes it (k8s.io/kubectl v0.37.2 pkg/drain/cordon.go): false is not stored.
+		if node.Awaited != "" {
+			metadata["annotations"] = map[string]any{snapshot.AwaitedAnnotation: nil}
+		}
+		return json.Marshal(map[string]any{"metadata": metadata, "spec": map[string]any{"unschedulable": nil}})
+	}
 	if edit.Labels != nil {
 		metadata["labels"] = edit.Labels.Changes
 		if !edit.Unrecorded {

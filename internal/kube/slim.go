@@ -34,7 +34,7 @@ func slimNode(n *corev1.Node) *snapshot.Node {
 	labelRecord, labelErr := label.ParseRecord(n.Annotations[label.OwnedAnnotation])
 	return &snapshot.Node{
 		Name: n.Name, UID: n.UID, ResourceVersion: n.ResourceVersion,
-		Labels: n.Labels, Taints: n.Spec.Taints, Unschedulable: n.Spec.Unschedulable,
+		Labels: n.Labels, Taints: n.Spec.Taints, Unschedulable: n.Spec.Unschedulable, Deleting: n.DeletionTimestamp != nil,
 		Ready: ready(n), Allocatable: allocatable(n.Status.Allocatable),
 		Record: record, RecordErr: err, LabelRecord: labelRecord, LabelRecordErr: labelErr,
 		OtherAnnotations: annotations.Others(n.Annotations, taint.OwnedAnnotation, label.OwnedAnnotation),

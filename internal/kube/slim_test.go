@@ -24,12 +24,13 @@ func TestSlimNode(t *testing.T) {
 	t.Parallel()
 	n := apiNode("n1", "a=1:NoExecute")
 	n.ResourceVersion, n.Labels, n.Spec.Unschedulable = "7", map[string]string{"pool": "gpu"}, true
+	n.DeletionTimestamp = &metav1.Time{}
 	n.Annotations = map[string]string{
 		taint.OwnedAnnotation: `[{"key":"a","effect":"NoExecute","owner":"me","generation":"g"}]`,
 		machineAnnotation:     "openshift-machine-api/m1", machineConfigAnnotation: "rendered-worker-1",
 	}
 	want := &snapshot.Node{
-		Name: "n1", UID: "uid-n1", ResourceVersion: "7", Labels: n.Labels, Taints: n.Spec.Taints, Unschedulable: true,
+		Name: "n1", UID: "uid-n1", ResourceVersion: "7", Labels: n.Labels, Taints: n.Spec.Taints, Unschedulable: true, Deleting: true,
 		Record:           taint.Record{{Key: "a", Effect: "NoExecute", Owner: "me", Generation: "g"}},
 		OtherAnnotations: len(machineAnnotation + "openshift-machine-api/m1" + machineConfigAnnotation + "rendered-worker-1"),
 		Machine:          "openshift-machine-api/m1", MachineConfig: true,
@@ -41,7 +42,7 @@ func TestSlimNode(t *testing.T) {
 	if got := slimNode(n); got.RecordErr == nil || got.Record != nil {
 		t.Errorf("an unreadable record is %v, %v", got.Record, got.RecordErr)
 	}
-	if got := slimNode(apiNode("n2")); got.RecordErr != nil || got.MachineConfig || got.Machine != "" {
+	if got := slimNode(apiNode("n2")); got.RecordErr != nil || got.MachineConfig || got.Deleting || got.Machine != "" {
 		t.Errorf("a plain node is %+v", got)
 	}
 }

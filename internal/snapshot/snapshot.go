@@ -79,6 +79,8 @@ type Node struct {
 	Labels          map[string]string
 	Taints          []corev1.Taint
 	Unschedulable   bool
+	// Deleting is set once a deletion timestamp is: finalizers keep the node, such as Karpenter's while it drains it.
+	Deleting bool
 	// Ready reports that its condition Ready is true.
 	Ready bool
 	// Allocatable is what pods can have of the node, nil where it does not tell.
