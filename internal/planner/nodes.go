@@ -38,6 +38,18 @@ func (t Target) Matches(n *snapshot.Node) bool {
 	return slices.Contains(t.Named(), n.Name)
 }
 
+// NamesOf returns the names of the nodes that are meant, sorted.
+func (t Target) NamesOf(nodes []*snapshot.Node) []string {
+	var out []string
+	for _, n := range nodes {
+		if t.Matches(n) {
+			out = append(out, n.Name)
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
 // Among reports whether a node is meant among those that the caller has found: of MachineSets, these
 // are theirs.
 func (t Target) Among(n *snapshot.Node) bool { return t.MachineSets != nil || t.Matches(n) }

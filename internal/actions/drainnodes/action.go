@@ -76,7 +76,7 @@ func (a *drainNodes) drain(ctx context.Context, w wanted, say func(string), diag
 	}
 	d := w.drain(nodes)
 	if len(d.Nodes) == 0 {
-		warnTarget(w, diags)
+		diags.Append(message.NoNodes(w.target, "drained"))
 		return
 	}
 	d.Progress, d.Waiting = say, func(node string, pods []string) {

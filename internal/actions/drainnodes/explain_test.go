@@ -63,7 +63,7 @@ func TestExplain(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			said, at := explain(wanted{name: "a", budget: message.Budget{Ours: true}}, rollout.Drain{}, tt.err), path.Empty()
+			said, at := explain(wanted{target: planner.Target{Name: "a"}, budget: message.Budget{Ours: true}}, rollout.Drain{}, tt.err), path.Empty()
 			if with, ok := said.(diag.DiagnosticWithPath); ok {
 				at = with.Path()
 			}

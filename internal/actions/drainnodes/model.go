@@ -5,12 +5,9 @@ package drainnodes
 
 import (
 	"context"
-	"slices"
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
-	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/types"
-	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/planner"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/rollout"
@@ -34,9 +31,7 @@ type model struct {
 
 // wanted is what the model wants.
 type wanted struct {
-	name string
-	// selector is set in place of a name.
-	selector    labels.Selector
+	target      planner.Target
 	budget      message.Budget
 	rules       planner.DrainRules
 	gracePeriod *int64
@@ -45,57 +40,31 @@ type wanted struct {
 }
 
 // place names the nodes in messages.
-func (w wanted) place() string {
-	if w.selector != nil {
-		return `nodes matching "` + w.selector.String() + `"`
-	}
-	return `node "` + w.name + `"`
-}
+func (w wanted) place() string { return message.Place(w.target) }
 
 // drain is the drain of the nodes that are meant now, sorted by name.
 func (w wanted) drain(nodes []*snapshot.Node) rollout.Drain {
-	d := rollout.Drain{NodeDrain: planner.NodeDrain{Rules: w.rules}, GracePeriod: w.gracePeriod, AwaitReplacements: w.awaits}
-	d.Selects = func(n *snapshot.Node) bool {
-		return w.selector != nil && w.selector.Matches(labels.Set(n.Labels)) || w.selector == nil && n.Name == w.name
-	}
-	for _, n := range nodes {
-		if d.Selects(n) {
-			d.Nodes = append(d.Nodes, n.Name)
-		}
-	}
-	slices.Sort(d.Nodes)
+	d := rollout.Drain{NodeDrain: planner.NodeDrain{Rules: w.rules}, GracePeriod: w.gracePeriod, AwaitReplacements: w.awaits, Selects: w.target.Matches}
+	d.Nodes = w.target.NamesOf(nodes)
 	return d
 }
 
 // subject words what a drain is about.
 func (w wanted) subject(verb string, d rollout.Drain) message.Subject {
-	s := message.Subject{Verb: verb, What: w.place()}
-	if w.selector != nil {
-		s.What = message.Count(len(d.Nodes), "node") + ` matching "` + w.selector.String() + `"`
-	}
-	return s
+	return message.Subject{Verb: verb, What: message.Where(w.target, len(d.Nodes))}
 }
 
 // wanted returns what the model wants; false while any of it is not known.
 func (m model) wanted(ctx context.Context, data *session.Data, diags *diag.Diagnostics) (wanted, bool) {
 	budget, known := tfschema.ActionBudgetOf(ctx, m.Evictions, data.Evictions, diags)
-	if !known || m.NodeName.IsUnknown() || m.NodeSelector.IsUnknown() || m.IgnoreDaemonSets.IsUnknown() ||
+	target, targetKnown := session.NodeTarget(m.NodeName, m.NodeSelector, diags)
+	if !known || !targetKnown || m.IgnoreDaemonSets.IsUnknown() ||
 		m.DeleteLocalData.IsUnknown() || m.WaitForReplacements.IsUnknown() || m.GracePeriodSeconds.IsUnknown() || diags.HasError() {
 		return wanted{}, false
 	}
-	w := wanted{
-		name: m.NodeName.ValueString(), budget: budget, gracePeriod: m.GracePeriodSeconds.ValueInt64Pointer(),
+	return wanted{
+		target: target, budget: budget, gracePeriod: m.GracePeriodSeconds.ValueInt64Pointer(),
 		rules:  planner.DrainRules{IgnoreDaemonSets: m.IgnoreDaemonSets.IsNull() || m.IgnoreDaemonSets.ValueBool(), DeleteLocalData: m.DeleteLocalData.ValueBool()},
 		awaits: m.WaitForReplacements.IsNull() || m.WaitForReplacements.ValueBool(),
-	}
-	if m.NodeSelector.IsNull() {
-		return w, true
-	}
-	selector, err := labels.Parse(m.NodeSelector.ValueString())
-	if err != nil {
-		diags.Append(tfschema.NoSelector(path.Root("node_selector"), m.NodeSelector.ValueString(), err))
-		return w, false
-	}
-	w.selector = selector
-	return w, true
+	}, true
 }

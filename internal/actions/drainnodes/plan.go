@@ -52,7 +52,7 @@ func (a *drainNodes) preview(ctx context.Context, w wanted, diags *diag.Diagnost
 	}
 	d := w.drain(nodes)
 	if len(d.Nodes) == 0 {
-		warnTarget(w, diags)
+		diags.Append(message.NoNodes(w.target, "drained"))
 		return
 	}
 	warnDamaged(damagedRecords(nodes, d), diags)
@@ -93,16 +93,6 @@ func cordoned(s *snapshot.Snapshot, d rollout.Drain) []string {
 		}
 	}
 	return out
-}
-
-// warnTarget reports that there is nothing to drain: an error where a node was named.
-func warnTarget(w wanted, diags *diag.Diagnostics) {
-	if w.selector != nil {
-		diags.AddAttributeWarning(path.Root("node_selector"), "No node matches \""+w.selector.String()+"\": nothing is drained",
-			"If that is not intended, check the labels (kubectl get nodes --show-labels).")
-		return
-	}
-	diags.AddAttributeError(path.Root("node_name"), "Unable to find "+w.place(), "There is no node of this name. Nothing has been written. Check the name (kubectl get nodes).")
 }
 
 // explain words an error of a drain.

@@ -6,12 +6,9 @@ package drainnodes
 import (
 	"context"
 
-	"github.com/hashicorp/terraform-plugin-framework-validators/actionvalidator"
 	"github.com/hashicorp/terraform-plugin-framework-validators/int64validator"
-	"github.com/hashicorp/terraform-plugin-framework-validators/stringvalidator"
 	"github.com/hashicorp/terraform-plugin-framework/action"
 	"github.com/hashicorp/terraform-plugin-framework/action/schema"
-	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
 
 	tfschema "github.com/kubetaint/terraform-provider-kubetaint/internal/tf/schema"
@@ -22,16 +19,8 @@ func (*drainNodes) Schema(_ context.Context, _ action.SchemaRequest, resp *actio
 	resp.Schema = schema.Schema{
 		MarkdownDescription: "Cordons a node, or all nodes matching a selector, and evicts their pods through the eviction API, node after node, as `kubectl drain` does. An eviction that a PodDisruptionBudget forbids is retried until it is allowed. It reports its progress and what blocks it.",
 		Attributes: map[string]schema.Attribute{
-			"node_name": schema.StringAttribute{
-				Optional:            true,
-				MarkdownDescription: "Name of the node. Either this or `node_selector` is required.",
-				Validators:          []validator.String{stringvalidator.LengthBetween(1, 253)},
-			},
-			"node_selector": schema.StringAttribute{
-				Optional:            true,
-				MarkdownDescription: "Label selector of the nodes. All are cordoned before the first drain.",
-				Validators:          []validator.String{tfschema.Selector()},
-			},
+			"node_name":     tfschema.NodeNameAttribute(),
+			"node_selector": tfschema.NodeSelectorAttribute("Label selector of the nodes. All are cordoned before the first drain."),
 			"ignore_daemon_sets": schema.BoolAttribute{
 				Optional:            true,
 				MarkdownDescription: "Whether to leave pods of DaemonSets. Default: `true`; `false` stops the drain before it begins.",
@@ -58,5 +47,5 @@ func (*drainNodes) Schema(_ context.Context, _ action.SchemaRequest, resp *actio
 
 // ConfigValidators reports which attributes go together.
 func (*drainNodes) ConfigValidators(context.Context) []action.ConfigValidator {
-	return []action.ConfigValidator{actionvalidator.ExactlyOneOf(path.MatchRoot("node_name"), path.MatchRoot("node_selector"))}
+	return tfschema.NameOrSelector()
 }

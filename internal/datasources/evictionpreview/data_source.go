@@ -16,6 +16,7 @@ import (
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/tf/managed"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/tf/message"
 	tfschema "github.com/kubetaint/terraform-provider-kubetaint/internal/tf/schema"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/tf/session"
 )
 
 var (
@@ -69,7 +70,8 @@ func (d *dataSource) Read(ctx context.Context, req datasource.ReadRequest, resp 
 	}
 	taints, _ := tfschema.Taints(ctx, m.Taints, &resp.Diagnostics)
 	absent, _ := tfschema.Absent(ctx, m.AbsentTaints, &resp.Diagnostics)
-	change := preview.Change{Target: m.target(&resp.Diagnostics), MachineSets: m.machineSets(ctx, &resp.Diagnostics), Taints: taints, Absent: absent, Added: m.added(ctx, &resp.Diagnostics)}
+	target, _ := session.NodeTarget(m.NodeName, m.NodeSelector, &resp.Diagnostics)
+	change := preview.Change{Target: target, MachineSets: m.machineSets(ctx, &resp.Diagnostics), Taints: taints, Absent: absent, Added: m.added(ctx, &resp.Diagnostics)}
 	cluster := d.Data.ClusterFor(typeName, &resp.Diagnostics)
 	if resp.Diagnostics.HasError() {
 		return

@@ -7,12 +7,9 @@ import (
 	"context"
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
-	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/types"
-	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
-	"github.com/kubetaint/terraform-provider-kubetaint/internal/planner"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/preview"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
 	tfschema "github.com/kubetaint/terraform-provider-kubetaint/internal/tf/schema"
@@ -41,18 +38,6 @@ type addedModel struct {
 	Namespace   types.String `tfsdk:"namespace"`
 	Name        types.String `tfsdk:"name"`
 	Tolerations types.Set    `tfsdk:"tolerations"`
-}
-
-// target returns which nodes are meant.
-func (m *model) target(diags *diag.Diagnostics) planner.Target {
-	if m.NodeSelector.IsNull() {
-		return planner.Target{Name: m.NodeName.ValueString()}
-	}
-	selector, err := labels.Parse(m.NodeSelector.ValueString())
-	if err != nil {
-		diags.Append(tfschema.NoSelector(path.Root("node_selector"), m.NodeSelector.ValueString(), err))
-	}
-	return planner.Target{Selector: selector}
 }
 
 // added returns the tolerations that are imagined, by workload. An object by

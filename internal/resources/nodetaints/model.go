@@ -12,7 +12,6 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/types"
-	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/planner"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
@@ -48,18 +47,7 @@ func noNodes() types.Map {
 
 // target returns which nodes are meant; false while that is not known.
 func (m model) target(diags *diag.Diagnostics) (planner.Target, bool) {
-	if m.NodeName.IsUnknown() || m.NodeSelector.IsUnknown() {
-		return planner.Target{}, false
-	}
-	if m.NodeSelector.IsNull() {
-		return planner.Target{Name: m.NodeName.ValueString()}, !m.NodeName.IsNull()
-	}
-	selector, err := labels.Parse(m.NodeSelector.ValueString())
-	if err != nil {
-		diags.Append(tfschema.NoSelector(path.Root("node_selector"), m.NodeSelector.ValueString(), err))
-		return planner.Target{}, false
-	}
-	return planner.Target{Selector: selector}, true
+	return session.NodeTarget(m.NodeName, m.NodeSelector, diags)
 }
 
 // desired returns what the model wants and what it may call its own; false

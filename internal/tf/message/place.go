@@ -4,6 +4,9 @@
 package message
 
 import (
+	"github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/path"
+
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/planner"
 )
 
@@ -33,6 +36,16 @@ func Where(target planner.Target, nodes int) string {
 		return "node \"" + names[0] + "\""
 	}
 	return Count(nodes, "node") + " (" + Some(names) + ")"
+}
+
+// NoNodes reports that there are no nodes for an action, so that nothing is, such as drained: a warning where a
+// selector matches none, an error where a node is named.
+func NoNodes(target planner.Target, done string) diag.Diagnostic {
+	if target.Selector != nil {
+		return diag.NewAttributeWarningDiagnostic(path.Root("node_selector"), "No node matches \""+target.Selector.String()+"\": nothing is "+done,
+			"If that is not intended, check the labels (kubectl get nodes --show-labels).")
+	}
+	return diag.NewAttributeErrorDiagnostic(path.Root("node_name"), "Unable to find "+Place(target), "There is no node of this name. Nothing has been written. Check the name (kubectl get nodes).")
 }
 
 // About words what a change of taints is about.

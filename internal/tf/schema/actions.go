@@ -7,8 +7,12 @@ import (
 	"context"
 	"time"
 
+	"github.com/hashicorp/terraform-plugin-framework-validators/actionvalidator"
+	"github.com/hashicorp/terraform-plugin-framework-validators/stringvalidator"
+	"github.com/hashicorp/terraform-plugin-framework/action"
 	"github.com/hashicorp/terraform-plugin-framework/action/schema"
 	"github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 	"github.com/hashicorp/terraform-plugin-framework/types/basetypes"
@@ -66,6 +70,25 @@ func ActionBudgetOf(ctx context.Context, evictions types.Object, defaults messag
 	budget.Ours = !evictions.IsNull()
 	diags.Append(found...)
 	return budget, !diags.HasError()
+}
+
+// NodeNameAttribute is the attribute of an action that names a node.
+func NodeNameAttribute() schema.Attribute {
+	return schema.StringAttribute{
+		Optional:            true,
+		MarkdownDescription: "Name of the node. Either this or `node_selector` is required.",
+		Validators:          []validator.String{stringvalidator.LengthBetween(1, 253)},
+	}
+}
+
+// NodeSelectorAttribute is the attribute of an action that selects nodes in place of a name.
+func NodeSelectorAttribute(description string) schema.Attribute {
+	return schema.StringAttribute{Optional: true, MarkdownDescription: description, Validators: []validator.String{Selector()}}
+}
+
+// NameOrSelector has an action take exactly one of the two.
+func NameOrSelector() []action.ConfigValidator {
+	return []action.ConfigValidator{actionvalidator.ExactlyOneOf(path.MatchRoot("node_name"), path.MatchRoot("node_selector"))}
 }
 
 // TimeoutAttribute is the timeout attribute of an action.
