@@ -18,6 +18,7 @@ import (
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/actions/cyclemachineset"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/actions/drainnodes"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/actions/uncordonnodes"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/datasources/evictionpreview"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/datasources/machinesetsdata"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/datasources/nodesdata"
@@ -156,6 +157,7 @@ func (p *kubetaint) Actions(context.Context) []func() action.Action {
 	return []func() action.Action{
 		cyclemachineset.NewAction,
 		drainnodes.NewAction,
+		uncordonnodes.NewAction,
 	}
 }
 
