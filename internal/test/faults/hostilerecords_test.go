@@ -53,7 +53,7 @@ var cheap = []string{
 	"node_taints/taints", "node_taints/absent_taints", "namespace_tolerations", "toleration_policy", "workload_tolerations/Deployment",
 	"dedicated_nodes/nodes for a Deployment", "dedicated_nodes/admission", "machine_set_taints/in_place", "machine_set_taints/surge", "machine_set_taints/in_place and then template_only",
 	"workload_tolerations/CronJob", "workload_tolerations/IngressController", "workload_tolerations/Widget", "dedicated_nodes/" + dedicatedFor + "IngressController", "workload_tolerations/" + createdStrategy,
-	"drain_nodes",
+	"drain_nodes", "uncordon_nodes",
 }
 
 func due(s subject) bool { return acctest.All() || slices.Contains(cheap, s.name()) }

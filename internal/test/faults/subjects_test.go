@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/utils/ptr"
 
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/test/fakeapi"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/test/fakeapi/controllers"
 )
@@ -49,6 +50,10 @@ func subjects() []subject {
 		},
 		{
 			typeName: "drain_nodes", world: shop("Deployment", "DaemonSet"), action: true,
+			first: object{"node_selector": "pool=x"},
+		},
+		{
+			typeName: "uncordon_nodes", world: drained, action: true,
 			first: object{"node_selector": "pool=x"},
 		},
 	}
@@ -174,6 +179,18 @@ func shop(kinds ...string) func(api *fakeapi.Server) {
 		for _, kind := range kinds {
 			api.Add(workload(kind, corev1.Toleration{Key: "foreign", Operator: corev1.TolerationOpExists}))
 		}
+	}
+}
+
+// drained is a shop whose pool an interrupted drain has left, on a cluster whose Machines cannot be read.
+func drained(api *fakeapi.Server) {
+	shop("Deployment")(api)
+	cordonPool(api)
+	for _, name := range []string{"n1", "n2"} {
+		fakeapi.Edit(api, "", name, func(n *corev1.Node) {
+			metav1.SetMetaDataAnnotation(&n.ObjectMeta, snapshot.AwaitedAnnotation, `[{"group":"apps","kind":"Deployment","namespace":"shop","name":"web","pods":1}]`)
+			metav1.SetMetaDataAnnotation(&n.ObjectMeta, "machine.openshift.io/machine", "machines/"+name)
+		})
 	}
 }
 
