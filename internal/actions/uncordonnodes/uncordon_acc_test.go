@@ -5,6 +5,9 @@ package uncordonnodes_test
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -134,4 +137,34 @@ func TestAccUncordonNodes_kill9AfterEachWrite(t *testing.T) {
 	if kills == 0 {
 		t.Fatal("the action was not killed")
 	}
+}
+
+// TestAccUncordonNodes_theExampleOfItsPage: a new input drains the node before the update and uncordons it afterwards,
+// and by hand the pool takes pods again.
+func TestAccUncordonNodes_theExampleOfItsPage(t *testing.T) {
+	t.Parallel()
+	p := newPool(t)
+	example, err := os.ReadFile(filepath.Join("..", "..", "..", "examples", "actions", "kubetaint_uncordon_nodes", "action.tf"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	first := p.nodes()[0]
+	write := func(input string) {
+		t.Helper()
+		p.cli.Write(p.c.Provider(t), strings.NewReplacer("worker-3", first, "pool=gpu", "pool="+p.name, "2026-01", input).Replace(string(example)))
+	}
+	write("2026-01")
+	p.cli.MustRun("apply", "-auto-approve", "-input=false")
+	for _, name := range p.nodes() {
+		cordon(t, p.c, name)
+	}
+	write("2026-02")
+	out := acctest.Unfold(p.cli.MustRun("apply", "-auto-approve", "-input=false"))
+	acctest.WantAll(t, out, "1 node drained and cordoned", "0 added, 1 changed, 0 destroyed.", "node "+first+" is uncordoned", "1 node uncordoned")
+	if drained, uncordoned := strings.Index(out, "1 node drained and cordoned"), strings.Index(out, "1 node uncordoned"); uncordoned < drained {
+		t.Errorf("the order is another one:\n%s", out)
+	}
+	p.open(first)
+	acctest.WantAll(t, acctest.Unfold(p.cli.MustRun("apply", "-auto-approve", "-input=false", "-invoke=action.kubetaint_uncordon_nodes.pool")), "1 node uncordoned, 1 took pods already")
+	p.open(p.nodes()...)
 }

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/acctest"
@@ -270,6 +271,50 @@ func TestUncordonNodes_aNodeThatIsDeletedDuringTheWrite(t *testing.T) {
 				d := (&acctest.Terraform{Provider: proxy.Provider(t, c)}).Invoke(t, typeName, tt.config)
 				if got := strings.Contains(d.Errors(), `Unable to find node "a"`); got != tt.fails || got != (d.Errors() != "") {
 					t.Errorf("it says %s", d.Errors())
+				}
+			})
+		})
+	}
+}
+
+// TestUncordonNodes_leastRights are those that the guide on permissions names: no warning, also after a conflict.
+func TestUncordonNodes_leastRights(t *testing.T) {
+	t.Parallel()
+	rights := []rbacv1.PolicyRule{
+		{APIGroups: []string{""}, Resources: []string{"nodes"}, Verbs: []string{"list", "get", "patch"}},
+		{APIGroups: []string{""}, Resources: []string{"namespaces"}, ResourceNames: []string{"kube-system"}, Verbs: []string{"get"}},
+	}
+	for name, tt := range map[string]struct {
+		less string
+		says string
+	}{
+		"all":           {},
+		"without list":  {less: "list", says: `Unable to uncordon node "a"`},
+		"without get":   {less: "get", says: "cannot get resource"},
+		"without patch": {less: "patch", says: "Not uncordoned: a."},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			acctest.OnFake(t, func(t *testing.T, c *acctest.Cluster) {
+				c.Node(t, acctest.Node{Name: "a"})
+				ofMachine(t, c, "a", "machines/m")
+				log, token := c.AuditWith(t, acctest.Without(rights, "nodes", tt.less)...)
+				proxy, disturbed := c.Proxy(t), false
+				proxy.Spoil(func(r acctest.Request) acctest.Fault {
+					if r.Method == http.MethodPatch && !disturbed {
+						disturbed = true
+						c.Patch(t, "a", `{"metadata":{"labels":{"seen":"yes"}}}`)
+					}
+					return acctest.None
+				})
+				block := acctest.With(c.ProviderAt(t, c.REST.Host, token), map[string]any{"host": proxy.Provider(t, c)["host"]})
+				d := (&acctest.Terraform{Provider: block}).Invoke(t, typeName, map[string]any{"node_name": "a"})
+				if tt.says == "" && len(d) > 0 || (d.Errors() != "") != (tt.says != "") {
+					t.Errorf("it says %s%s", d.Errors(), d.Warnings())
+				}
+				acctest.WantAll(t, d.Errors(), tt.says)
+				if got := c.Get(t, "a").Spec.Unschedulable; got != (tt.says != "") {
+					t.Errorf("it takes no pods: %t, after %v", got, log.Requests())
 				}
 			})
 		})
