@@ -65,7 +65,7 @@ func (u Uncordon) one(ctx context.Context, cluster *kube.Cluster, name string, o
 		if meant = u.Selects(n); !meant || !planner.Uncordons(n) {
 			return nil, nil
 		}
-		cordoned, recorded = cordoned || n.Unschedulable, recorded || n.Awaited != ""
+		cordoned, recorded = n.Unschedulable, n.Awaited != ""
 		return &kube.NodeEdit{Uncordon: true}, nil
 	})
 	switch {

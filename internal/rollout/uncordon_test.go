@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -100,6 +101,13 @@ func TestUncordonNodes(t *testing.T) {
 			nodes: []*corev1.Node{n1(), n2()}, before: refuse(http.StatusForbidden, "n1"),
 			done: []string{"patch n1", "node n1 could not be uncordoned: patch node n1: injected by the test", "patch n2", "node n2 is uncordoned"},
 			want: Uncordoned{Written: []string{"n2"}, Left: []string{"n1"}}, fails: kube.ErrForbidden, cordoned: []string{"n1"},
+		},
+		"the error is that of the first node": {
+			nodes: []*corev1.Node{n1(), n2()}, before: func(_ *drainScene, r fakeapi.Request) int {
+				return map[string]int{"n1": http.StatusForbidden, "n2": http.StatusUnprocessableEntity}[r.Name]
+			},
+			done: []string{"patch n1", "node n1 could not be uncordoned: patch node n1: injected by the test", "patch n2", "node n2 could not be uncordoned: patch node n2: the server rejected our request due to an error in our request"},
+			want: Uncordoned{Left: []string{"n1", "n2"}}, fails: kube.ErrForbidden, cordoned: []string{"n1", "n2"},
 		},
 		"refused credentials end it": {
 			nodes: []*corev1.Node{n1(), n2()}, before: refuse(http.StatusUnauthorized, "n1", "n2"),
@@ -204,6 +212,9 @@ func TestUncordonNodes_anEndOfTheTimeLeavesTheNodesThatFollow(t *testing.T) {
 				got, err := s.uncordon(ctx, cluster, "n1", "n2", "n3")
 				if diff := cmp.Diff(Uncordoned{Written: []string{"n1"}, Left: []string{"n2", "n3"}}, got); diff != "" || !errors.Is(err, tt.fails) {
 					t.Errorf("it ends with %v: %s", err, diff)
+				}
+				if told := strings.Join(s.done, "\n"); strings.Contains(told, "could not") || strings.Contains(told, "n3") {
+					t.Errorf("done is\n%s", told)
 				}
 				for _, name := range []string{"n2", "n3"} {
 					if n, _ := fakeapi.Get[*corev1.Node](s.api.Server, "", name); !n.Spec.Unschedulable || s.awaits(name) == "" {
