@@ -7,6 +7,7 @@ import (
 	"context"
 	"slices"
 
+	"github.com/hashicorp/terraform-plugin-framework/attr"
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/types"
@@ -24,8 +25,10 @@ import (
 type model struct {
 	NodeName            types.String         `tfsdk:"node_name"`
 	NodeSelector        types.String         `tfsdk:"node_selector"`
+	PodSelector         types.String         `tfsdk:"pod_selector"`
 	IgnoreDaemonSets    types.Bool           `tfsdk:"ignore_daemon_sets"`
 	DeleteLocalData     types.Bool           `tfsdk:"delete_local_data"`
+	DisableEviction     types.Bool           `tfsdk:"disable_eviction"`
 	GracePeriodSeconds  tfschema.WholeNumber `tfsdk:"grace_period_seconds"`
 	WaitForReplacements types.Bool           `tfsdk:"wait_for_replacements"`
 	Evictions           types.Object         `tfsdk:"evictions"`
@@ -69,33 +72,44 @@ func (w wanted) drain(nodes []*snapshot.Node) rollout.Drain {
 
 // subject words what a drain is about.
 func (w wanted) subject(verb string, d rollout.Drain) message.Subject {
-	s := message.Subject{Verb: verb, What: w.place()}
+	s := message.Subject{Verb: verb, What: w.place(), Deletes: w.rules.DisableEviction}
 	if w.selector != nil {
 		s.What = message.Count(len(d.Nodes), "node") + ` matching "` + w.selector.String() + `"`
 	}
+	s.What += message.OfPods(w.rules.PodSelector)
 	return s
 }
 
 // wanted returns what the model wants; false while any of it is not known.
 func (m model) wanted(ctx context.Context, data *session.Data, diags *diag.Diagnostics) (wanted, bool) {
 	budget, known := tfschema.ActionBudgetOf(ctx, m.Evictions, data.Evictions, diags)
-	if !known || m.NodeName.IsUnknown() || m.NodeSelector.IsUnknown() || m.IgnoreDaemonSets.IsUnknown() ||
-		m.DeleteLocalData.IsUnknown() || m.WaitForReplacements.IsUnknown() || m.GracePeriodSeconds.IsUnknown() || diags.HasError() {
+	unknown := slices.ContainsFunc([]attr.Value{
+		m.NodeName, m.NodeSelector, m.PodSelector, m.IgnoreDaemonSets, m.DeleteLocalData, m.DisableEviction, m.WaitForReplacements, m.GracePeriodSeconds,
+	}, attr.Value.IsUnknown)
+	if !known || unknown || diags.HasError() {
 		return wanted{}, false
 	}
 	w := wanted{
 		name: m.NodeName.ValueString(), budget: budget, gracePeriod: m.GracePeriodSeconds.ValueInt64Pointer(),
-		rules:  planner.DrainRules{IgnoreDaemonSets: m.IgnoreDaemonSets.IsNull() || m.IgnoreDaemonSets.ValueBool(), DeleteLocalData: m.DeleteLocalData.ValueBool()},
-		awaits: m.WaitForReplacements.IsNull() || m.WaitForReplacements.ValueBool(),
+		rules: planner.DrainRules{
+			IgnoreDaemonSets: m.IgnoreDaemonSets.IsNull() || m.IgnoreDaemonSets.ValueBool(), DeleteLocalData: m.DeleteLocalData.ValueBool(),
+			PodSelector: selectorOf("pod_selector", m.PodSelector, diags), DisableEviction: m.DisableEviction.ValueBool(),
+		},
+		awaits:   m.WaitForReplacements.IsNull() || m.WaitForReplacements.ValueBool(),
+		selector: selectorOf("node_selector", m.NodeSelector, diags),
 	}
-	if m.NodeSelector.IsNull() {
-		return w, true
+	return w, !diags.HasError()
+}
+
+// selectorOf returns a label selector, nil for none.
+func selectorOf(attribute string, written types.String, diags *diag.Diagnostics) labels.Selector {
+	if written.IsNull() {
+		return nil
 	}
-	selector, err := labels.Parse(m.NodeSelector.ValueString())
+	selector, err := labels.Parse(written.ValueString())
 	if err != nil {
-		diags.Append(tfschema.NoSelector(path.Root("node_selector"), m.NodeSelector.ValueString(), err))
-		return w, false
+		diags.Append(tfschema.NoSelector(path.Root(attribute), written.ValueString(), err))
+		return nil
 	}
-	w.selector = selector
-	return w, true
+	return selector
 }

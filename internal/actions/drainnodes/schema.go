@@ -32,6 +32,11 @@ func (*drainNodes) Schema(_ context.Context, _ action.SchemaRequest, resp *actio
 				MarkdownDescription: "Label selector of the nodes. All are cordoned before the first drain.",
 				Validators:          []validator.String{tfschema.Selector()},
 			},
+			"pod_selector": schema.StringAttribute{
+				Optional:            true,
+				MarkdownDescription: "Label selector of the pods to evict. Others stay, and stop no drain. Default: all.",
+				Validators:          []validator.String{tfschema.Selector()},
+			},
 			"ignore_daemon_sets": schema.BoolAttribute{
 				Optional:            true,
 				MarkdownDescription: "Whether to leave pods of DaemonSets. Default: `true`; `false` stops the drain before it begins.",
@@ -39,6 +44,10 @@ func (*drainNodes) Schema(_ context.Context, _ action.SchemaRequest, resp *actio
 			"delete_local_data": schema.BoolAttribute{
 				Optional:            true,
 				MarkdownDescription: "Whether to evict pods with `emptyDir`, losing its data. Default: `false`, which stops the drain.",
+			},
+			"disable_eviction": schema.BoolAttribute{
+				Optional:            true,
+				MarkdownDescription: "Whether to delete pods instead of evicting them, bypassing PodDisruptionBudgets. Default: `false`.",
 			},
 			"grace_period_seconds": schema.Int64Attribute{
 				CustomType:          tfschema.WholeNumberType{},

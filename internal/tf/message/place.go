@@ -4,6 +4,8 @@
 package message
 
 import (
+	"k8s.io/apimachinery/pkg/labels"
+
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/planner"
 )
 
@@ -33,6 +35,14 @@ func Where(target planner.Target, nodes int) string {
 		return "node \"" + names[0] + "\""
 	}
 	return Count(nodes, "node") + " (" + Some(names) + ")"
+}
+
+// OfPods names the pods that a drain considers, after the nodes; nothing where it considers all.
+func OfPods(selector labels.Selector) string {
+	if selector == nil {
+		return ""
+	}
+	return " of pods matching \"" + selector.String() + "\""
 }
 
 // About words what a change of taints is about.
