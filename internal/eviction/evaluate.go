@@ -192,6 +192,8 @@ func (e *evaluation) drain(v *PodVerdict, node changedNode) {
 		v.Reason = "is not matched by the pod selector, so the drain leaves it"
 	case node.undrained:
 		v.Verdict, v.Reason = Drained, "its machine is deleted without a drain"
+	case e.change.Deletes:
+		v.Verdict, v.Reason = Drained, "its node is drained by deleting pods"
 	default:
 		v.Verdict, v.Reason = Drained, "its node is drained"
 	}

@@ -72,7 +72,7 @@ func TestRun_tellsOfEachRequestThatIsRefused(t *testing.T) {
 			})
 		}
 	}
-	draining := func(rules planner.DrainRules) func(t *testing.T, f *oneRefusal) error {
+	drains := func(rules planner.DrainRules) func(t *testing.T, f *oneRefusal) error {
 		return func(t *testing.T, f *oneRefusal) error {
 			s := newDrainScene(t, hostNode("n1"), hostNode("n2"))
 			s.set("web", 1)
@@ -102,8 +102,8 @@ func TestRun_tellsOfEachRequestThatIsRefused(t *testing.T) {
 				return err
 			})
 		},
-		"a drain":              draining(planner.DrainRules{}),
-		"a drain that deletes": draining(planner.DrainRules{DisableEviction: true}),
+		"a drain":               drains(planner.DrainRules{}),
+		"a drain that deletes":  drains(planner.DrainRules{DisableEviction: true}),
 		"machines in place":     onMachines(func(*testing.T, *machineWorld, *kube.Cluster) Change { return taintingPool(machineset.InPlace) }),
 		"machines are replaced": onMachines(func(*testing.T, *machineWorld, *kube.Cluster) Change { return taintingPool(machineset.Rolling) }),
 		"labels of machines":    onMachines(func(*testing.T, *machineWorld, *kube.Cluster) Change { return labelling("pool", "a") }),
