@@ -20,7 +20,7 @@ import (
 // Schema describes the action.
 func (*drainNodes) Schema(_ context.Context, _ action.SchemaRequest, resp *action.SchemaResponse) {
 	resp.Schema = schema.Schema{
-		MarkdownDescription: "Cordons a node, or all nodes matching a selector, and evicts their pods through the eviction API, node after node, as `kubectl drain` does. An eviction that a PodDisruptionBudget forbids is retried until it is allowed. It reports its progress and what blocks it.",
+		MarkdownDescription: "Cordons nodes and evicts their pods, node after node, as `kubectl drain` does: within PodDisruptionBudgets. It reports what blocks it.",
 		Attributes: map[string]schema.Attribute{
 			"node_name": schema.StringAttribute{
 				Optional:            true,
