@@ -25,6 +25,9 @@ func guarded(t *testing.T, c *acctest.Cluster) (node, apps string) {
 	return node, apps
 }
 
+// twoDBs are the pods of a Deployment db with two replicas, as podsOn and pods name them.
+const twoDBs = "db" + " db"
+
 // podsOn names the pods of a node by their app, sorted, without those that are being deleted.
 func podsOn(t *testing.T, c *acctest.Cluster, node string) string {
 	t.Helper()
@@ -68,7 +71,7 @@ func TestDrainNodes_disableEvictionDeletesPods(t *testing.T) {
 		few := &acctest.Terraform{Provider: c.Provider(t)}
 		acctest.WantAll(t, few.Invoke(t, "kubetaint_drain_nodes", config("disable_eviction", true)).Errors(),
 			"With disable_eviction, a drain deletes pods, and the credentials have no permission for that", "Add that rule, or drain without disable_eviction.", "kubectl uncordon "+node)
-		if got := podsOn(t, c, node); got != "db db" {
+		if got := podsOn(t, c, node); got != twoDBs {
 			t.Fatalf("without the right the node has %q", got)
 		}
 		acctest.WantAll(t, may.Invoke(t, "kubetaint_drain_nodes", config("disable_eviction", true, "evictions", map[string]any{"max_pods": 1})).Errors(), "2 pods would be evicted, and max_pods allows 1")
@@ -110,7 +113,7 @@ func TestDrainNodes_podSelectorLeavesOtherPods(t *testing.T) {
 		if d := tf.Invoke(t, "kubetaint_drain_nodes", config("app=web")); d.Errors() != "" {
 			t.Fatal(d.Errors())
 		}
-		if got := podsOn(t, c, node); got != "bare db db" {
+		if got := podsOn(t, c, node); got != "bare "+twoDBs {
 			t.Fatalf("the node has %q", got)
 		}
 		// The others still hold another drain.
