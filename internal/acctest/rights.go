@@ -50,6 +50,15 @@ func RightsToPlan(t testing.TB) []rbacv1.PolicyRule {
 	return role.Rules
 }
 
+// RightsToDeletePods are the rules that are documented for drains which disable evictions, beside those
+// of Rights.
+func RightsToDeletePods(t testing.TB) []rbacv1.PolicyRule {
+	t.Helper()
+	role, err := documented("cluster-role-delete-pods.yaml")
+	must(t, err)
+	return role.Rules
+}
+
 // Without returns rules less some verbs for a resource.
 func Without(rules []rbacv1.PolicyRule, resource string, verbs ...string) []rbacv1.PolicyRule {
 	var out []rbacv1.PolicyRule

@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
 )
 
 // A completed pod is gone already, and a pod of another namespace has other PodDisruptionBudgets.
@@ -15,6 +17,8 @@ func TestEvaluate_podsBeyondAPodDisruptionBudget(t *testing.T) {
 	taints, drain := tainting("n1", "a:NoExecute"), draining("n1")
 	undrained := draining("n1")
 	undrained.Undrained = map[string]bool{"n1": true}
+	deleting, selected := draining("n1"), draining("n1")
+	deleting.Deletes, selected.Selects = true, func(p *snapshot.Pod) bool { return p.Name == "p0" || p.Namespace != "app" }
 	for name, tt := range map[string]struct {
 		change  Change
 		allowed int32
@@ -26,6 +30,9 @@ func TestEvaluate_podsBeyondAPodDisruptionBudget(t *testing.T) {
 		"it allows all pods that are drained":       {drain, 2, nil},
 		"it allows one drained pod fewer":           {drain, 1, &Beyond{Name: "pdb", Allowed: 1, Obeyed: true}},
 		"it is not asked where nodes are undrained": {undrained, 1, &Beyond{Name: "pdb", Allowed: 1}},
+		"it is not asked where pods are deleted":    {deleting, 1, &Beyond{Name: "pdb", Allowed: 1}},
+		"it allows all deletions":                   {deleting, 2, nil},
+		"pods that are not selected do not count":   {selected, 1, nil},
 	} {
 		elsewhere := pod("e0", "n1")
 		elsewhere.Namespace = "elsewhere"

@@ -16,8 +16,8 @@ type budgetKey struct {
 
 // coverByBudgets says of every pod that leaves which PodDisruptionBudget covers
 // it. The arithmetic is over all nodes of the change: each budget counts all of
-// its pods that leave in the same way. Taint eviction deletes pods and asks no budget; a drain
-// goes through the eviction API, which obeys them.
+// its pods that leave in the same way. Taint eviction deletes pods and asks no budget, and so does
+// a drain that deletes; another one goes through the eviction API, which obeys them.
 func (e *evaluation) coverByBudgets(pods []PodVerdict) {
 	leaving := map[budgetKey]int{}
 	covering := make([][]*snapshot.Budget, len(pods))
@@ -71,5 +71,5 @@ func worth(b *snapshot.Budget, leaving int, drained bool) string {
 
 // asks says whether a pod that leaves is evicted through the eviction API.
 func (e *evaluation) asks(v PodVerdict) bool {
-	return v.Verdict == Drained && !e.change.Undrained[v.Pod.Node]
+	return v.Verdict == Drained && !e.change.Deletes && !e.change.Undrained[v.Pod.Node]
 }

@@ -19,19 +19,22 @@ func TestEvaluate_aPodThatToleratesACordonReturnsToTheDrainedNode(t *testing.T) 
 	agent := pod("agent", "n1", ownedBy("DaemonSet", "agent"), asking(2, 2))
 	closing := draining("n1")
 	closing.Closed = map[string]bool{"n1": true}
+	selected := draining("n1")
+	selected.Selects = func(p *snapshot.Pod) bool { return p.Name == "p" }
 	for name, tt := range map[string]struct {
 		pod    *snapshot.Pod
 		beside *snapshot.Pod
 		change Change
 		back   bool
 	}{
-		"it tolerates the cordon":                           {pod: pod("p", "n1", cordon, asking(4, 4)), change: draining("n1"), back: true},
-		"it tolerates everything":                           {pod: pod("p", "n1", everything, asking(4, 4)), change: draining("n1"), back: true},
-		"it does not tolerate the cordon":                   {pod: pod("p", "n1", asking(4, 4)), change: draining("n1")},
-		"another drained pod does not hold its room":        {pod: pod("p", "n1", cordon, asking(4, 4)), beside: other("q", "n1", asking(5, 5), selecting("kubernetes.io/hostname", "n3")), change: draining("n1"), back: true},
-		"a pod of a DaemonSet keeps its room":               {pod: pod("p", "n1", cordon, asking(4, 4)), beside: agent, change: draining("n1")},
-		"its node is deleted with its machine":              {pod: pod("p", "n1", everything, asking(4, 4)), change: closing},
-		"its selector does not match the node that is kept": {pod: pod("p", "n1", everything, asking(4, 4), selecting("kubernetes.io/hostname", "n3")), change: draining("n1")},
+		"it tolerates the cordon":                             {pod: pod("p", "n1", cordon, asking(4, 4)), change: draining("n1"), back: true},
+		"it tolerates everything":                             {pod: pod("p", "n1", everything, asking(4, 4)), change: draining("n1"), back: true},
+		"it does not tolerate the cordon":                     {pod: pod("p", "n1", asking(4, 4)), change: draining("n1")},
+		"another drained pod does not hold its room":          {pod: pod("p", "n1", cordon, asking(4, 4)), beside: other("q", "n1", asking(5, 5), selecting("kubernetes.io/hostname", "n3")), change: draining("n1"), back: true},
+		"a pod that the drain does not select keeps its room": {pod: pod("p", "n1", cordon, asking(4, 4)), beside: other("q", "n1", asking(2, 2)), change: selected},
+		"a pod of a DaemonSet keeps its room":                 {pod: pod("p", "n1", cordon, asking(4, 4)), beside: agent, change: draining("n1")},
+		"its node is deleted with its machine":                {pod: pod("p", "n1", everything, asking(4, 4)), change: closing},
+		"its selector does not match the node that is kept":   {pod: pod("p", "n1", everything, asking(4, 4), selecting("kubernetes.io/hostname", "n3")), change: draining("n1")},
 	} {
 		w := newWorld(having(node("n1"), 5, 5), node("n2", "b:NoSchedule", "c:NoSchedule")).run(tt.pod)
 		w.Nodes["n2"] = having(w.Nodes["n2"], 1, 1)

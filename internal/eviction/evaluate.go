@@ -188,11 +188,20 @@ func (e *evaluation) drain(v *PodVerdict, node changedNode) {
 		v.Reason = "is the mirror pod of a static pod, which a drain does not evict"
 	case e.snapshot.RunsOnEveryNode(v.Pod):
 		v.Reason = "is a DaemonSet pod, which a drain does not evict"
+	case !e.selects(v.Pod):
+		v.Reason = "is not matched by the pod selector, so the drain leaves it"
 	case node.undrained:
 		v.Verdict, v.Reason = Drained, "its machine is deleted without a drain"
+	case e.change.Deletes:
+		v.Verdict, v.Reason = Drained, "its node is drained by deleting pods"
 	default:
 		v.Verdict, v.Reason = Drained, "its node is drained"
 	}
+}
+
+// selects reports whether the drains of the change consider a pod.
+func (e *evaluation) selects(pod *snapshot.Pod) bool {
+	return e.change.Selects == nil || e.change.Selects(pod)
 }
 
 // consequences fills in what it means that a pod leaves.
@@ -317,7 +326,7 @@ func (e *evaluation) leaving(name string) func(*snapshot.Pod) bool {
 		return others
 	}
 	return func(pod *snapshot.Pod) bool {
-		return !e.snapshot.RunsOnEveryNode(pod) || others != nil && others(pod)
+		return e.selects(pod) && !e.snapshot.RunsOnEveryNode(pod) || others != nil && others(pod)
 	}
 }
 

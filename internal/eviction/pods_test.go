@@ -178,6 +178,9 @@ func TestEvaluate_ofDrains(t *testing.T) {
 	change := draining("n1")
 	both := tainting("n1", "a:NoExecute")
 	both.Drains = change.Drains
+	selected, deleting := draining("n1"), draining("n1")
+	deleting.Deletes = true
+	selected.Selects = func(p *snapshot.Pod) bool { return p.Name == "p" }
 	all := tolerating(exists("", ""))
 	runOne(t, []oneCase{
 		{name: "a drain evicts whatever a pod tolerates", world: two(pod("p", "n1", all)), change: change, want: "drained", reason: "its node is drained"},
@@ -186,6 +189,11 @@ func TestEvaluate_ofDrains(t *testing.T) {
 		{name: "a drain leaves a mirror pod alone", world: two(pod("p", "n1", mirror)), change: change, want: "stays"},
 		{name: "a drain leaves a completed mirror pod alone", world: two(pod("p", "n1", mirror, completed)), change: change, want: "stays"},
 		{name: "a drain loses a bare pod", world: two(pod("p", "n1", bare)), change: change, want: "drained", lost: true, gone: true, reason: "no controller recreates it"},
+		{name: "a drain evicts a pod that its pod selector matches", world: two(pod("p", "n1")), change: selected, want: "drained", reason: "its node is drained"},
+		{name: "a drain leaves a pod that its pod selector does not match", world: two(pod("q", "n1")), change: selected, want: "stays", reason: "is not matched by the pod selector"},
+		{name: "a drain leaves such a pod without a controller", world: two(pod("q", "n1", bare)), change: selected, want: "stays"},
+		{name: "a drain leaves such a completed pod", world: two(pod("q", "n1", completed)), change: selected, want: "stays"},
+		{name: "a drain that disables evictions deletes a pod", world: two(pod("p", "n1")), change: deleting, want: "drained", reason: "its node is drained by deleting pods"},
 		{name: "a terminating pod is leaving anyway", world: two(pod("p", "n1", terminating)), change: change, want: "stays", reason: "already being deleted"},
 		{name: "a node that is tainted and drained is drained", world: two(pod("p", "n1")), change: both, want: "drained"},
 		{

@@ -38,6 +38,10 @@ type Change struct {
 	Drains map[string]bool
 	// Undrained holds those of them whose pods are killed with their machine.
 	Undrained map[string]bool
+	// Selects reports whether the drains consider a pod: others stay. Nil means all pods.
+	Selects func(*snapshot.Pod) bool
+	// Deletes is set where the drains delete pods in place of evictions: PodDisruptionBudgets are bypassed.
+	Deletes bool
 	// Closed holds the nodes that are deleted, drained before or not: they take no pods.
 	Closed map[string]bool
 	// Comes are the nodes that the change brings, one for each kind.
@@ -119,7 +123,7 @@ type PodVerdict struct {
 type Beyond struct {
 	Name    string
 	Allowed int
-	// Obeyed is set where a drain waits for the budget; taint eviction bypasses it.
+	// Obeyed is set where a drain waits for the budget; taint eviction and deletion bypass it.
 	Obeyed bool
 }
 

@@ -41,11 +41,9 @@ var ErrNoEvictions = errors.New("evictions are not served (pods/eviction of poli
 // nil grace period is the pod's own. What is gone already is no error. Errors:
 // *HeldError where asking again later may do, ErrNoEvictions, those of the API server.
 func (c *Cluster) Evict(ctx context.Context, p *snapshot.Pod, gracePeriod *int64) error {
-	uid := p.UID
 	err := bounded(func(ctx context.Context) error {
 		return c.client.policy.Evictions(p.Namespace).Evict(ctx, &policyv1.Eviction{
-			ObjectMeta:    metav1.ObjectMeta{Namespace: p.Namespace, Name: p.Name},
-			DeleteOptions: &metav1.DeleteOptions{GracePeriodSeconds: gracePeriod, Preconditions: &metav1.Preconditions{UID: &uid}},
+			ObjectMeta: metav1.ObjectMeta{Namespace: p.Namespace, Name: p.Name}, DeleteOptions: new(deletionOf(p, gracePeriod)),
 		})
 	})(ctx)
 	c.noteWrite()
@@ -63,6 +61,39 @@ func (c *Cluster) Evict(ctx context.Context, p *snapshot.Pod, gracePeriod *int64
 		return &HeldError{Why: refusal(err), Err: err}
 	}
 	return wrap("evict pod "+p.Key(), err)
+}
+
+// deletionOf are the options to delete a pod of this UID, and no other of its name.
+func deletionOf(p *snapshot.Pod, gracePeriod *int64) metav1.DeleteOptions {
+	return metav1.DeleteOptions{GracePeriodSeconds: gracePeriod, Preconditions: &metav1.Preconditions{UID: new(p.UID)}}
+}
+
+// ErrMayNotDelete reports that the credentials, or an admission policy, do not allow that a pod is
+// deleted. Only drains that disable evictions need that right.
+var ErrMayNotDelete = errors.New("pods must not be deleted")
+
+// DeletePod deletes a pod in place of an eviction, which no PodDisruptionBudget forbids; otherwise it
+// is like Evict. Errors: *HeldError where asking again later may do, ErrMayNotDelete, those of the API
+// server.
+func (c *Cluster) DeletePod(ctx context.Context, p *snapshot.Pod, gracePeriod *int64) error {
+	err := bounded(func(ctx context.Context) error {
+		return c.client.core.Pods(p.Namespace).Delete(ctx, p.Name, deletionOf(p, gracePeriod))
+	})(ctx)
+	c.noteWrite()
+	switch {
+	case err == nil, apierrors.IsNotFound(err) && namesObject(err):
+		return nil
+	case ctx.Err() != nil:
+		return context.Cause(ctx)
+	case transient(err), apierrors.IsConflict(err):
+		// Another pod has the name: the next look at the node does not find this one.
+		return &HeldError{Why: refusal(err), Err: err}
+	}
+	err = wrap("delete pod "+p.Key(), err)
+	if errors.Is(err, ErrForbidden) {
+		return fmt.Errorf("%w: %w", ErrMayNotDelete, err)
+	}
+	return err
 }
 
 // namesObject reports whether an answer with 404 names the object that is not there. Where an

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/machineset"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/planner"
@@ -22,8 +23,6 @@ const drainLong = `Preview which pods a drain of nodes evicts, and which PodDisr
 The rules are those of "kubectl drain", with these differences:
 
   * --ignore-daemonsets is on.
-  * All pods of the nodes count: there is no --pod-selector.
-  * Pods are always evicted, never deleted: there is no --disable-eviction.
   * A pod that several PodDisruptionBudgets cover stops the drain before it begins.
 
 The provider's action kubetaint_drain_nodes has the same rules, but no --force.
@@ -35,12 +34,16 @@ const drainExample = `  # Which pods does a drain of a node evict?
   kubectl kubetaint preview drain worker-1
 
   # Those of a pool, emptyDir data included
-  kubectl kubetaint preview drain -l pool=gpu --delete-emptydir-data`
+  kubectl kubetaint preview drain -l pool=gpu --delete-emptydir-data
+
+  # Those of one application
+  kubectl kubetaint preview drain worker-1 --pod-selector app=web`
 
 func (p *plugin) drainCommand() *cobra.Command {
 	var f previewFlags
 	var at nodes
 	var force bool
+	var pods string
 	rules := planner.DrainRules{}
 	cmd := &cobra.Command{
 		Use:               "drain (NAME ... | -l SELECTOR)",
@@ -53,10 +56,16 @@ func (p *plugin) drainCommand() *cobra.Command {
 	at.flag(cmd, "nodes")
 	cmd.Flags().BoolVar(&rules.IgnoreDaemonSets, "ignore-daemonsets", true, "Whether pods of DaemonSets stay; otherwise they stop the drain.")
 	cmd.Flags().BoolVar(&rules.DeleteLocalData, "delete-emptydir-data", false, "Whether pods with emptyDir data are evicted; otherwise they stop the drain.")
+	cmd.Flags().StringVar(&pods, "pod-selector", "", "Selector (label query) of the pods that are evicted; others stay, and stop no drain.")
+	cmd.Flags().BoolVar(&rules.DisableEviction, "disable-eviction", false, "Whether pods are deleted in place of evictions, bypassing PodDisruptionBudgets.")
 	cmd.Flags().BoolVar(&force, "force", false, "Whether pods without a controller are evicted, and lost; otherwise they stop the drain.")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		target, err := at.target(args)
-		if err = firstOf(err, f.output.check(), f.limits.check()); err != nil {
+		var invalid error
+		if pods != "" {
+			rules.PodSelector, invalid = labels.Parse(pods)
+		}
+		if err = firstOf(err, invalid, f.output.check(), f.limits.check()); err != nil {
 			return usage(cmd, err.Error())
 		}
 		return p.run(cmd, &f, imagined{

@@ -21,11 +21,29 @@ import (
 func (w *world) compareDrain() {
 	w.t.Helper()
 	node := w.pick(w.nodes...)
+	options := []drainOption{{"pod_selector", "app in (app-0,app-2)", "--pod-selector=app in (app-0,app-2)"}, {"disable_eviction", true, "--disable-eviction"}}
+	w.compareDrainWith(node, drainOption{})
+	w.compareDrainWith(node, options[w.r.IntN(len(options))])
+}
+
+// drainOption is an option of a drain, as attribute and as flag.
+type drainOption struct {
+	attribute string
+	value     any
+	flag      string
+}
+
+func (w *world) compareDrainWith(node string, o drainOption) {
+	w.t.Helper()
+	config, args := map[string]any{"node_name": node}, []string{"preview", "drain", node}
+	if o.attribute != "" {
+		config[o.attribute], args = o.value, append(args, o.flag)
+	}
 	var log bytes.Buffer
 	logging := *w.tf
 	logging.Context = tflogtest.RootLogger(w.t.Context(), &log)
-	said := logging.Walk(w.t).PlanAction("kubetaint_drain_nodes", map[string]any{"node_name": node})
-	got, data := w.reader.run(w.t, "preview", "drain", node), w.reader.run(w.t, "preview", "drain", node, "-o", "json")
+	said := logging.Walk(w.t).PlanAction("kubetaint_drain_nodes", config)
+	got, data := w.reader.run(w.t, args...), w.reader.run(w.t, append(args, "-o", "json")...)
 	if refused := said.Errors(); refused != "" {
 		w.seen.refused.Add(1)
 		if diff := cmp.Diff(stopping(refused), stopping(got.err)); diff != "" || len(stopping(refused)) == 0 || got.code != 1 || got.out != "" || data != got {
@@ -34,10 +52,14 @@ func (w *world) compareDrain() {
 		return
 	}
 	w.seen.drains.Add(1)
-	want, held, code := "Draining node \""+node+"\" evicts no pods\n", "", 0
+	want, held, code := "Draining node \""+node+"\"", "", 0
+	if o.attribute == "pod_selector" {
+		want += " of pods matching \"app in (app-0,app-2)\""
+	}
+	want += " evicts no pods\n"
 	for _, d := range said {
 		switch {
-		case strings.HasPrefix(d.Summary, "Draining node") && strings.Contains(d.Summary, " evict"):
+		case strings.HasPrefix(d.Summary, "Draining node") && (strings.Contains(d.Summary, " evict") || strings.Contains(d.Summary, " deletes ")):
 			want = d.Summary + "\n\n" + strings.Trim(d.Detail, "\n") + "\n"
 		case strings.HasSuffix(d.Summary, " gets stuck on PodDisruptionBudgets"):
 			_, held, _ = strings.Cut(d.Detail, ":\n\n")
@@ -91,8 +113,8 @@ func (w *world) loggedPods(log *bytes.Buffer) (out []any) {
 	return out
 }
 
-// rowOfTable is a row of a preview: the danger, the number of pods, and the workload.
-var rowOfTable = regexp.MustCompile(`(?m)^  ([A-Z]+\??|ok) +(?:\d+-\d+/)?(\d+)  (\S+) (\S+)/(\S+)(?:  |$)`)
+// rowOfTable is a row of a preview: the danger, the number of pods, such as 1, 0-1, 1/4 or 0-1/4, and the workload.
+var rowOfTable = regexp.MustCompile(`(?m)^  ([A-Z]+\??|ok) +(?:\d+-)?(?:\d+/)?(\d+)  (\S+) (\S+)/(\S+)(?:  |$)`)
 
 // compareDrainFields compares the plugin's JSON with the pods and the words of the action's plan.
 func (w *world) compareDrainFields(pods []any, words, held string, got map[string]any) {
@@ -127,7 +149,7 @@ func (w *world) compareDrainFields(pods []any, words, held string, got map[strin
 		w.t.Errorf("the plugin has other numbers of workloads than the action:\n%s\n%s", diff, words)
 	}
 	summary, heading := got["summary"].(map[string]any), strings.SplitN(words, "\n", 2)[0]
-	for what, name := range map[string]string{`evicts? (\d+) pods?`: "drained", `(\d+) lost`: "lost", `(?:\d+-)?(\d+) pending`: "pending_max"} {
+	for what, name := range map[string]string{`(?:evicts?|deletes) (\d+) pods?`: "drained", `(\d+) lost`: "lost", `(?:\d+-)?(\d+) pending`: "pending_max"} {
 		count := 0
 		if found := regexp.MustCompile(what).FindStringSubmatch(heading); found != nil {
 			count, _ = strconv.Atoi(found[1])

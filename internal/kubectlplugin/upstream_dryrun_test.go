@@ -15,35 +15,45 @@ import (
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/test/upstream"
 )
 
-// TestUpstream_kubectlDrainDryRun has the fact of TestDeleteOrEvictWithDryRunServer in k8s.io/kubectl v0.37.2
-// pkg/drain/drain_test.go about evictions: a drain that is only tried evicts no pod, and ends without
-// waiting for one. kubectl asks the API server for evictions with dryRun, and the plugin for none.
+// TestUpstream_kubectlDrainDryRun has the facts of TestDeleteOrEvictWithDryRunServer in k8s.io/kubectl v0.37.2
+// pkg/drain/drain_test.go: a drain that is only tried evicts and deletes no pod, and ends without waiting
+// for one. kubectl sends the API server its requests with dryRun, and the plugin sends none.
 func TestUpstream_kubectlDrainDryRun(t *testing.T) {
 	t.Parallel()
 	rows := upstream.Cases(t)
-	rows.Run(t, "a drain that is only tried", func(t *testing.T) {
-		t.Parallel()
-		acctest.OnFake(t, func(t *testing.T, c *acctest.Cluster) {
-			apps := c.Namespace(t)
-			c.Node(t, acctest.Node{Name: "node"})
-			for _, name := range []string{"mypod-1", "mypod-2"} {
-				c.Pod(t, apps, name, "node", nil)
-			}
-			// The reader fails the test where anything but reads is sent.
-			got := newReader(t, c).run(t, "preview", "drain", "node", "--force")
-			for _, name := range []string{"mypod-1", "mypod-2"} {
-				if !strings.Contains(got.out, name) {
-					t.Errorf("the answer does not name %s:\n%s", name, got.out)
+	for name, tt := range map[string]struct {
+		flags []string
+		says  string
+	}{
+		"a drain that is only tried":                   {says: "evicts 2 pods"},
+		"a drain without evictions that is only tried": {[]string{"--disable-eviction"}, "deletes 2 pods, bypassing PodDisruptionBudgets"},
+	} {
+		rows.Run(t, name, func(t *testing.T) {
+			t.Parallel()
+			acctest.OnFake(t, func(t *testing.T, c *acctest.Cluster) {
+				apps := c.Namespace(t)
+				c.Node(t, acctest.Node{Name: "node"})
+				for _, name := range []string{"mypod-1", "mypod-2"} {
+					c.Pod(t, apps, name, "node", nil)
 				}
-				if p, err := c.Admin.CoreV1().Pods(apps).Get(t.Context(), name, metav1.GetOptions{}); err != nil || p.DeletionTimestamp != nil {
-					t.Errorf("%s is deleted: %v", name, err)
+				// The reader fails the test where anything but reads is sent.
+				got := newReader(t, c).run(t, append([]string{"preview", "drain", "node", "--force"}, tt.flags...)...)
+				for _, said := range []string{"mypod-1", "mypod-2", tt.says} {
+					if !strings.Contains(got.out, said) {
+						t.Errorf("the answer does not say %q:\n%s", said, got.out)
+					}
 				}
-			}
-			if got.code != 0 || c.Get(t, "node").Spec.Unschedulable {
-				t.Errorf("it ends with %d: %s", got.code, got.err)
-			}
+				for _, name := range []string{"mypod-1", "mypod-2"} {
+					if p, err := c.Admin.CoreV1().Pods(apps).Get(t.Context(), name, metav1.GetOptions{}); err != nil || p.DeletionTimestamp != nil {
+						t.Errorf("%s is deleted: %v", name, err)
+					}
+				}
+				if got.code != 0 || c.Get(t, "node").Spec.Unschedulable {
+					t.Errorf("it ends with %d: %s", got.code, got.err)
+				}
+			})
 		})
-	})
+	}
 }
 
 // TestUpstream_kubectlNodeNames has the fact of TestCordon there about node/NAME, which kubectl drain and

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"slices"
 
+	"k8s.io/apimachinery/pkg/labels"
+
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
 )
@@ -18,6 +20,16 @@ type DrainRules struct {
 	IgnoreDaemonSets bool
 	// DeleteLocalData lets pods go that have an emptyDir.
 	DeleteLocalData bool
+	// PodSelector leaves pods where they are that it does not match: they stop no drain either. Nil
+	// matches all pods.
+	PodSelector labels.Selector
+	// DisableEviction deletes pods in place of evictions, which bypasses PodDisruptionBudgets.
+	DisableEviction bool
+}
+
+// Selects reports whether a drain considers a pod at all.
+func (r DrainRules) Selects(p *snapshot.Pod) bool {
+	return r.PodSelector == nil || r.PodSelector.Matches(p.Labels)
 }
 
 // NodeDrain is a drain of nodes, in the order of their names.
@@ -33,7 +45,7 @@ type DrainRefusal struct {
 	Why, WayOut string
 }
 
-// drain evicts the pods of nodes through the eviction API.
+// drain evicts the pods of nodes through the eviction API, or deletes them.
 func (o *order) drain(d *NodeDrain) {
 	if d == nil || len(d.Nodes) == 0 {
 		return
@@ -42,15 +54,20 @@ func (o *order) drain(d *NodeDrain) {
 	for _, name := range d.Nodes {
 		drains[name] = true
 		leave, refusals := Drain(o.snapshot.Pods[name], d.Rules)
-		o.plan.DrainRefusals = slices.Concat(o.plan.DrainRefusals, refusals, refuseGuarded(o.snapshot, leave))
+		o.plan.DrainRefusals = append(o.plan.DrainRefusals, refusals...)
+		if !d.Rules.DisableEviction {
+			o.plan.DrainRefusals = append(o.plan.DrainRefusals, refuseGuarded(o.snapshot, leave)...)
+		}
 	}
-	o.plan.Steps = append(o.plan.Steps, Step{Kind: Drained, Drain: d, Report: o.report(eviction.Change{Drains: drains})})
+	change := eviction.Change{Drains: drains, Selects: d.Rules.Selects, Deletes: d.Rules.DisableEviction}
+	o.plan.Steps = append(o.plan.Steps, Step{Kind: Drained, Drain: d, Report: o.report(change)})
 }
 
-// DrainDeadlocks reports what keeps the drain of a plan from ending.
+// DrainDeadlocks reports what keeps the drain of a plan from ending: PodDisruptionBudgets, which a
+// deletion bypasses.
 func (p Plan) DrainDeadlocks(s *snapshot.Snapshot) []eviction.Deadlock {
 	step := p.drain()
-	if step == nil {
+	if step == nil || step.Drain.Rules.DisableEviction {
 		return nil
 	}
 	return step.Report.Deadlocks(s, eviction.DrainOf{Order: step.Drain.Nodes})
@@ -91,13 +108,15 @@ func refuseGuarded(s *snapshot.Snapshot, leave []*snapshot.Pod) []DrainRefusal {
 }
 
 // Drain says which pods of a node a drain evicts, in order, and which stop it: the
-// filters of kubectl drain without --force (k8s.io/kubectl v0.37.2 pkg/drain/filters.go).
+// filters of kubectl drain without --force (k8s.io/kubectl v0.37.2 pkg/drain/filters.go). A pod
+// selector comes before them: kubectl lists no other pods (drain.go, GetPodsForDeletion).
 // What is terminating already belongs to the first, since it is waited for.
 func Drain(pods []*snapshot.Pod, rules DrainRules) (leave []*snapshot.Pod, refusals []DrainRefusal) {
 	for _, p := range slices.SortedFunc(slices.Values(pods), (*snapshot.Pod).Compare) {
 		daemon := p.Controller != nil && p.Controller.DaemonSet()
 		refuse := func(why, out string) { refusals = append(refusals, DrainRefusal{Pod: p, Why: why, WayOut: out}) }
 		switch {
+		case !rules.Selects(p):
 		case p.Mirror:
 		case p.Completed, p.Terminating && !daemon:
 			leave = append(leave, p)

@@ -4,6 +4,7 @@
 package planner
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -18,6 +19,10 @@ func TestDrain(t *testing.T) {
 	of := func(kind string) *snapshot.Controller {
 		return &snapshot.Controller{Owner: snapshot.OwnerOf("apps/v1", kind, "x")}
 	}
+	selecting := func(selector string) DrainRules {
+		return DrainRules{PodSelector: labels.SelectorFromSet(labels.Set{"app": selector})}
+	}
+	web := labels.Set{"app": "web"}
 	for name, tt := range map[string]struct {
 		pod     snapshot.Pod
 		rules   DrainRules
@@ -36,6 +41,18 @@ func TestDrain(t *testing.T) {
 		"unless it may go":                          {pod: snapshot.Pod{Controller: of("ReplicaSet"), LocalData: true}, rules: DrainRules{DeleteLocalData: true}, leaves: true},
 		"a pod without a controller stops it":       {pod: snapshot.Pod{}, rules: DrainRules{DeleteLocalData: true}, refused: "has no controller that would recreate it"},
 		"a completed pod without a controller goes": {pod: snapshot.Pod{Completed: true, LocalData: true}, leaves: true},
+
+		"a pod that the selector matches leaves":              {pod: snapshot.Pod{Controller: of("ReplicaSet"), Labels: web}, rules: selecting("web"), leaves: true},
+		"a pod that the selector does not match stays":        {pod: snapshot.Pod{Controller: of("ReplicaSet"), Labels: web}, rules: selecting("db")},
+		"such a pod is not waited for":                        {pod: snapshot.Pod{Terminating: true, Labels: web}, rules: selecting("db")},
+		"such a pod stays when it has completed":              {pod: snapshot.Pod{Completed: true, Labels: web}, rules: selecting("db")},
+		"such a pod of a DaemonSet stops nothing":             {pod: snapshot.Pod{Controller: of("DaemonSet"), Labels: web}, rules: selecting("db")},
+		"such a pod without a controller stops nothing":       {pod: snapshot.Pod{Labels: web}, rules: selecting("db")},
+		"such a pod with local data stops nothing":            {pod: snapshot.Pod{Controller: of("ReplicaSet"), LocalData: true, Labels: web}, rules: selecting("db")},
+		"a matching pod of a DaemonSet stops it":              {pod: snapshot.Pod{Controller: of("DaemonSet"), Labels: web}, rules: selecting("web"), refused: "is owned by a DaemonSet, which would recreate it immediately"},
+		"a matching static pod stays":                         {pod: snapshot.Pod{Mirror: true, Labels: web}, rules: selecting("web")},
+		"a matching pod without a controller stops it":        {pod: snapshot.Pod{Labels: web}, rules: selecting("web"), refused: "has no controller that would recreate it"},
+		"a pod without a controller stops a deletion as well": {pod: snapshot.Pod{}, rules: DrainRules{DisableEviction: true}, refused: "has no controller that would recreate it"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -81,6 +98,39 @@ func TestRefuseGuarded(t *testing.T) {
 				t.Errorf("it is refused with %q, want %q", got, tt.want)
 			}
 		})
+	}
+}
+
+// TestPlan_deletionBypassesPodDisruptionBudgets: they stop no drain before it begins, and hold none.
+func TestPlan_deletionBypassesPodDisruptionBudgets(t *testing.T) {
+	t.Parallel()
+	web := aWorkload(t, "Deployment", "web")
+	for name, tt := range map[string]struct {
+		deletes             bool
+		budgets             int
+		refusals, deadlocks int
+		obeyed              bool
+	}{
+		"a PDB holds evictions":         {budgets: 1, deadlocks: 1, obeyed: true},
+		"a PDB holds no deletions":      {deletes: true, budgets: 1},
+		"two PDBs stop evictions":       {budgets: 2, refusals: 1, deadlocks: 1},
+		"two PDBs stop no deletions":    {deletes: true, budgets: 2},
+		"evictions without a PDB begin": {},
+		"deletions without a PDB begin": {deletes: true},
+	} {
+		s := aSnapshot([]*snapshot.Node{aNode(t, "a", "gpu"), aNode(t, "b", "cpu")}, aPod(t, web, "a1", "a"))
+		s.Pods["a"][0].Labels, s.Pods["a"][0].Ready = labels.Set{"app": "web"}, true
+		s.Budgets = snapshot.Budgets{}
+		for n := range tt.budgets {
+			s.Budgets["shop"] = append(s.Budgets["shop"], snapshot.Budget{Name: fmt.Sprint("web-", n), Selector: labels.SelectorFromSet(labels.Set{"app": "web"}), Most: new(int32(0))})
+		}
+		plan := Order(s, Change{Drain: &NodeDrain{Nodes: []string{"a"}, Rules: DrainRules{DisableEviction: tt.deletes}}}, eviction.ComparisonOff)
+		if got := plan.DrainDeadlocks(s); len(plan.DrainRefusals) != tt.refusals || len(got) != tt.deadlocks {
+			t.Errorf("%s: refused %+v, deadlocks %+v", name, plan.DrainRefusals, got)
+		}
+		if beyond := plan.DrainReport().Pods[0].Beyond; beyond != nil && beyond.Obeyed != tt.obeyed || (beyond == nil) != (tt.budgets == 0 || tt.refusals > 0) {
+			t.Errorf("%s: beyond its PDB is %+v", name, beyond)
+		}
 	}
 }
 

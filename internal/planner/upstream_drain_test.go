@@ -6,6 +6,8 @@ package planner
 import (
 	"testing"
 
+	"k8s.io/apimachinery/pkg/labels"
+
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/test/upstream"
@@ -13,8 +15,9 @@ import (
 
 // TestUpstream_kubectlDrain has the facts of TestDrain in k8s.io/kubectl v0.37.2
 // pkg/cmd/drain/drain_test.go, of TestSkipDeletedFilter in pkg/drain/filter_test.go, and of TestFilterPods
-// in pkg/drain/drain_test.go where a program adds no filter: which pod is deleted, and which stops the drain. A forced drain is that of the Machine
-// API: it evicts pods without a controller, deletes local data and ignores DaemonSets.
+// in pkg/drain/drain_test.go: which pod is deleted, and which stops the drain. A forced drain is that of the Machine
+// API: it evicts pods without a controller, deletes local data and ignores DaemonSets. The filters that a
+// program adds in TestFilterPods are here the requirements of a pod selector, in the same order.
 func TestUpstream_kubectlDrain(t *testing.T) {
 	t.Parallel()
 	rows := upstream.Cases(t)
@@ -22,6 +25,14 @@ func TestUpstream_kubectlDrain(t *testing.T) {
 		return &snapshot.Controller{Owner: snapshot.Owner{Group: "apps", Kind: kind, Name: "x"}}
 	}
 	ignore, local := DrainRules{IgnoreDaemonSets: true}, DrainRules{DeleteLocalData: true}
+	selected := &snapshot.Pod{Controller: by("ReplicaSet"), Labels: labels.Set{"app": "web", "tier": "front"}}
+	selecting := func(selector string) DrainRules {
+		parsed, err := labels.Parse(selector)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return DrainRules{PodSelector: parsed}
+	}
 	tests := []struct {
 		name   string
 		pod    *snapshot.Pod
@@ -49,14 +60,19 @@ func TestUpstream_kubectlDrain(t *testing.T) {
 
 		{name: "TestSkipDeletedFilter: not terminating", pod: &snapshot.Pod{Controller: by("ReplicaSet")}, deleted: true},
 		{name: "TestSkipDeletedFilter: terminating", pod: &snapshot.Pod{Controller: by("ReplicaSet"), Terminating: true}, deleted: true},
+
+		{name: "TestFilterPods: only the second label is selected", pod: selected, rules: selecting("app=db,tier=front")},
+		{name: "TestFilterPods: its label is selected", pod: selected, rules: selecting("app=web"), deleted: true},
+		{name: "TestFilterPods: only the first label is selected", pod: selected, rules: selecting("app=web,tier=back")},
 	}
 	for _, tt := range tests {
 		rows.Run(t, tt.name, func(t *testing.T) {
 			t.Parallel()
 			var pods []*snapshot.Pod
 			if tt.pod != nil {
-				tt.pod.Node, tt.pod.Scheduling = "n", &snapshot.Scheduling{}
-				pods = append(pods, tt.pod)
+				p := *tt.pod
+				p.Node, p.Scheduling = "n", &snapshot.Scheduling{}
+				pods = append(pods, &p)
 			}
 			leave, refusals := Drain(pods, tt.rules)
 			deleted, stops := len(leave) > 0, len(refusals) > 0

@@ -129,7 +129,7 @@ func (w Change) strange(s *snapshot.Snapshot) Change {
 // Subject words the change.
 func (w Change) Subject() message.Subject {
 	if w.Drain != nil {
-		return message.Subject{Verb: "Draining", What: message.Where(w.Target, w.Matched), NodeGroups: w.NodeGroups}
+		return message.Subject{Verb: "Draining", What: message.Where(w.Target, w.Matched) + message.OfPods(w.Drain.PodSelector), Deletes: w.Drain.DisableEviction, NodeGroups: w.NodeGroups}
 	}
 	s := message.Subject{Verb: "Applying", Taints: w.Taints, Preposition: "to", NodeGroups: w.NodeGroups}
 	removed := make([]corev1.Taint, len(w.Absent))

@@ -81,7 +81,8 @@ func (e *DrainError) Error() string {
 func (e *DrainError) Unwrap() error { return e.Err }
 
 // emptyNodes cordons nodes and evicts their pods, node after node, through the eviction
-// API: what a PodDisruptionBudget forbids is asked for again until it is allowed. It
+// API: what a PodDisruptionBudget forbids is asked for again until it is allowed. With
+// DisableEviction it deletes them, which no PodDisruptionBudget forbids. It
 // returns when the pods are gone, and with AwaitReplacements when they run elsewhere. The nodes
 // stay cordoned. Errors: *DrainError.
 func (r *run) emptyNodes(ctx context.Context) error {
@@ -196,10 +197,14 @@ func (d *draining) empty(ctx context.Context, name string) error {
 	if len(left) == 1 {
 		noun = "pod"
 	}
-	d.say("draining node %s: evicting %d %s", name, len(left), noun)
+	deletes, what := d.drain.Rules.DisableEviction, "evicting %d %s"
+	if deletes {
+		what = "deleting %d %s, bypassing PodDisruptionBudgets"
+	}
+	d.say("draining node %s: "+what, name, len(left), noun)
 	evictions := map[types.UID]*asked{}
 	for _, p := range left {
-		evictions[p.UID] = &asked{}
+		evictions[p.UID] = &asked{deletes: deletes}
 	}
 	defer func() {
 		// The time can be over in the middle of a round.
@@ -236,6 +241,8 @@ func (d *draining) empty(ctx context.Context, name string) error {
 // asked is what is known of the eviction of one pod.
 type asked struct {
 	at time.Time
+	// deletes is set where the pod is deleted in place of an eviction.
+	deletes bool
 	// held is why it was refused, empty where it was not.
 	held string
 }
@@ -256,23 +263,35 @@ func (a *asked) state(p *snapshot.Pod) string {
 	case p.Terminating:
 		return "is terminating"
 	case a.held != "":
-		return "cannot be evicted yet: " + a.held
+		return "cannot be " + a.done() + " yet: " + a.held
 	case a.at.IsZero():
-		return "has not been evicted yet"
+		return "has not been " + a.done() + " yet"
 	}
-	return "is being evicted"
+	return "is being " + a.done()
 }
 
-// evict asks for the eviction of a pod that is not going yet, and not too often. What held it before
-// holds it until there is another answer.
+// done words what is asked for.
+func (a *asked) done() string {
+	if a.deletes {
+		return "deleted"
+	}
+	return "evicted"
+}
+
+// evict asks for the eviction of a pod that is not going yet, or deletes it, and not too often. What held
+// it before holds it until there is another answer.
 func (d *draining) evict(ctx context.Context, p *snapshot.Pod, one *asked) error {
 	if p.Terminating || time.Since(one.at) < evictAgain {
 		return nil
 	}
-	if one.at.IsZero() {
-		tflog.Info(ctx, "evicting a pod", map[string]any{"pod": p.Key(), "node": p.Node})
+	remove, doing := d.cluster.Evict, "evicting a pod"
+	if one.deletes {
+		remove, doing = d.cluster.DeletePod, "deleting a pod"
 	}
-	err := d.cluster.Evict(ctx, p, d.drain.GracePeriod)
+	if one.at.IsZero() {
+		tflog.Info(ctx, doing, map[string]any{"pod": p.Key(), "node": p.Node})
+	}
+	err := remove(ctx, p, d.drain.GracePeriod)
 	one.at = time.Now()
 	if held := new(kube.HeldError); errors.As(err, &held) {
 		one.held = held.Why

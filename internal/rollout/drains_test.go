@@ -55,9 +55,12 @@ func newDrainScene(t *testing.T, nodes ...*corev1.Node) *drainScene {
 			}
 			return s.read(r)
 		}
-		if r.Subresource == "eviction" {
-			s.noteEviction(r.Name)
-		} else {
+		switch {
+		case r.Subresource == "eviction":
+			s.noteRemoval("evict", r.Name)
+		case r.Verb == "delete":
+			s.noteRemoval("delete", r.Name)
+		default:
 			s.note("%s %s", r.Verb, r.Name)
 		}
 		if s.before == nil {
@@ -66,7 +69,8 @@ func newDrainScene(t *testing.T, nodes ...*corev1.Node) *drainScene {
 		return fakeapi.Fault(s.before(s, r))
 	})
 	s.api.client.OnAnswer(func(r fakeapi.Request, status int) {
-		if r.Subresource == "eviction" && status == http.StatusCreated && !s.lingers {
+		removed := r.Subresource == "eviction" && status == http.StatusCreated || r.Verb == "delete" && status == http.StatusOK
+		if removed && !s.lingers {
 			s.end(r.Name)
 		}
 	})
@@ -77,14 +81,14 @@ func (s *drainScene) note(format string, args ...any) {
 	s.done = append(s.done, fmt.Sprintf(format, args...))
 }
 
-func (s *drainScene) noteEviction(pod string) {
+func (s *drainScene) noteRemoval(verb, pod string) {
 	last, again := s.evictions[pod]
 	s.evictions[pod] = time.Now()
 	if again {
-		s.note("evict %s again after %ds", pod, int(time.Since(last).Seconds()))
+		s.note("%s %s again after %ds", verb, pod, int(time.Since(last).Seconds()))
 		return
 	}
-	s.note("evict %s", pod)
+	s.note("%s %s", verb, pod)
 }
 
 // sorted is what was done, with evictions that follow each other by name: the order of the
@@ -335,14 +339,19 @@ func TestDrainNodes(t *testing.T) {
 // TestDrainNodes_givesPodsTheGracePeriod, and asks no controller where there are no hooks.
 func TestDrainNodes_givesPodsTheGracePeriod(t *testing.T) {
 	t.Parallel()
-	for _, grace := range []*int64{nil, new(int64(7))} {
+	type row struct {
+		grace   *int64
+		deletes bool
+	}
+	for _, tt := range []row{{}, {grace: new(int64(7))}, {deletes: true}, {new(int64(7)), true}} {
+		grace := tt.grace
 		synctest.Test(t, func(t *testing.T) {
 			s := newDrainScene(t, aNode("n1", "gpu"))
 			s.onNode("web", "n1", func(p *corev1.Pod) { p.Spec.TerminationGracePeriodSeconds = new(int64(60)) })
 			s.lingers = true
 			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 			defer cancel()
-			if err := quietly(ctx, s.api.follow(t, true), Drain{NodeDrain: planner.NodeDrain{Nodes: []string{"n1"}}, GracePeriod: grace}); !errors.Is(err, context.DeadlineExceeded) {
+			if err := quietly(ctx, s.api.follow(t, true), Drain{NodeDrain: planner.NodeDrain{Nodes: []string{"n1"}, Rules: planner.DrainRules{DisableEviction: tt.deletes}}, GracePeriod: grace}); !errors.Is(err, context.DeadlineExceeded) {
 				t.Errorf("it ends with %v", err)
 			}
 			want := int64(60)

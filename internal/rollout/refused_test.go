@@ -72,6 +72,26 @@ func TestRun_tellsOfEachRequestThatIsRefused(t *testing.T) {
 			})
 		}
 	}
+	drains := func(rules planner.DrainRules) func(t *testing.T, f *oneRefusal) error {
+		return func(t *testing.T, f *oneRefusal) error {
+			s := newDrainScene(t, hostNode("n1"), hostNode("n2"))
+			s.set("web", 1)
+			s.onNode("web-1", "n1", ofSet("web"))
+			c := s.api.follow(t, true)
+			s.api.client.OnAnswer(func(r fakeapi.Request, status int) {
+				if (r.Subresource == "eviction" || r.Verb == "delete") && status < http.StatusBadRequest {
+					s.end(r.Name)
+					s.onNode("web-2", "n2", ofSet("web"))
+				}
+			})
+			ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+			defer cancel()
+			f.conflicts = false // Its writes have no guard.
+			return f.during(s.api.client, func() error {
+				return s.drain(ctx, c, Drain{NodeDrain: planner.NodeDrain{Nodes: []string{"n1"}, Rules: rules}, AwaitReplacements: true})
+			})
+		}
+	}
 	for name, run := range map[string]func(t *testing.T, f *oneRefusal) error{
 		"taints and tolerations": func(t *testing.T, f *oneRefusal) error {
 			a := newServer(t, aNode("n1", "gpu", "*"+teamA))
@@ -82,24 +102,8 @@ func TestRun_tellsOfEachRequestThatIsRefused(t *testing.T) {
 				return err
 			})
 		},
-		"a drain": func(t *testing.T, f *oneRefusal) error {
-			s := newDrainScene(t, hostNode("n1"), hostNode("n2"))
-			s.set("web", 1)
-			s.onNode("web-1", "n1", ofSet("web"))
-			c := s.api.follow(t, true)
-			s.api.client.OnAnswer(func(r fakeapi.Request, status int) {
-				if r.Subresource == "eviction" && status == http.StatusCreated {
-					s.end(r.Name)
-					s.onNode("web-2", "n2", ofSet("web"))
-				}
-			})
-			ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
-			defer cancel()
-			f.conflicts = false // Its writes have no guard.
-			return f.during(s.api.client, func() error {
-				return s.drain(ctx, c, Drain{NodeDrain: planner.NodeDrain{Nodes: []string{"n1"}}, AwaitReplacements: true})
-			})
-		},
+		"a drain":               drains(planner.DrainRules{}),
+		"a drain that deletes":  drains(planner.DrainRules{DisableEviction: true}),
 		"machines in place":     onMachines(func(*testing.T, *machineWorld, *kube.Cluster) Change { return taintingPool(machineset.InPlace) }),
 		"machines are replaced": onMachines(func(*testing.T, *machineWorld, *kube.Cluster) Change { return taintingPool(machineset.Rolling) }),
 		"labels of machines":    onMachines(func(*testing.T, *machineWorld, *kube.Cluster) Change { return labelling("pool", "a") }),

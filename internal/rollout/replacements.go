@@ -239,10 +239,12 @@ func words(missing []Replacement) string {
 	return strings.Join(out, "; ")
 }
 
-// leaves reports whether a node is drained, or is to be: pods there are not elsewhere.
-func (d *draining) leaves(s *snapshot.Snapshot, node string) bool {
-	n := s.Nodes[node]
-	return slices.Contains(d.drain.Nodes, node) || n != nil && d.drain.Selects != nil && d.drain.Selects(n)
+// leaves reports whether a pod's node is drained, or is to be: pods there are not elsewhere. A pod that
+// the pod selector leaves there runs where it is to run.
+func (d *draining) leaves(s *snapshot.Snapshot, p *snapshot.Pod) bool {
+	n := s.Nodes[p.Node]
+	drained := slices.Contains(d.drain.Nodes, p.Node) || n != nil && d.drain.Selects != nil && d.drain.Selects(n)
+	return drained && d.drain.Rules.Selects(p)
 }
 
 // returned reports whether a pod runs on a drained node again since it tolerates the cordon. It is a
@@ -253,10 +255,10 @@ func returned(s *snapshot.Snapshot, p *snapshot.Pod) bool {
 }
 
 // count returns how many pods there are, and how many of them are ready elsewhere or have returned.
-func (r *replaced) count(s *snapshot.Snapshot, leaves func(*snapshot.Snapshot, string) bool) (pods, ready int) {
+func (r *replaced) count(s *snapshot.Snapshot, leaves func(*snapshot.Snapshot, *snapshot.Pod) bool) (pods, ready int) {
 	for _, p := range r.pods(s) {
 		pods++
-		if p.Ready && (!leaves(s, p.Node) || returned(s, p)) {
+		if p.Ready && (!leaves(s, p) || returned(s, p)) {
 			ready++
 		}
 	}

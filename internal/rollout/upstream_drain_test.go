@@ -40,6 +40,9 @@ type drainRow struct {
 	// terminating answers evictions as in a namespace that is deleted.
 	terminating bool
 	cancelled   bool
+	// deletes disables evictions, and asked is how pods are asked to end.
+	deletes bool
+	asked   string
 	// cordoned are the nodes that take no more pods afterwards, and patched those that were written.
 	cordoned, patched string
 	fails             error
@@ -78,7 +81,8 @@ func TestUpstream_kubectlDrainWaits(t *testing.T) {
 		{name: "a cordon that is refused leaves the node as it was", nodes: n("n1"), before: forbidden, patched: "n1", fails: kube.ErrForbidden},
 		{name: "pods that cannot be listed end it", nodes: n("n1"), pods: []string{"web"}, listing: http.StatusForbidden, cordoned: "n1", patched: "n1", fails: kube.ErrForbidden},
 
-		{name: "a pod is evicted", nodes: n("n1"), pods: []string{"web"}, cordoned: "n1", patched: "n1"},
+		{name: "a pod is evicted", nodes: n("n1"), pods: []string{"web"}, asked: "evict web", cordoned: "n1", patched: "n1"},
+		{name: "a pod is deleted in place of an eviction", nodes: n("n1"), pods: []string{"web"}, deletes: true, asked: "delete web", cordoned: "n1", patched: "n1"},
 		{name: "pods that end after a time are waited for", nodes: n("n1"), pods: []string{"web", "db"}, lingers: true, later: func(s *drainScene) { s.end("web"); s.end("db") }, cordoned: "n1", patched: "n1"},
 		{name: "another pod of the same name is not waited for", nodes: n("n1"), pods: []string{"web"}, lingers: true, later: recreate, cordoned: "n1", patched: "n1"},
 		{name: "pods that do not end are waited for until the time is over", nodes: n("n1"), pods: []string{"web"}, lingers: true, cordoned: "n1", patched: "n1", fails: context.DeadlineExceeded, left: 1},
@@ -117,12 +121,20 @@ func (tt drainRow) run(t *testing.T) {
 			cancel()
 		}
 	})
-	err := s.drain(ctx, cluster, Drain{NodeDrain: planner.NodeDrain{Nodes: namesOf(tt.nodes)}})
+	err := s.drain(ctx, cluster, Drain{NodeDrain: planner.NodeDrain{Nodes: namesOf(tt.nodes), Rules: planner.DrainRules{DisableEviction: tt.deletes}}})
 	if !errors.Is(err, tt.fails) || (err != nil) != (tt.fails != nil) {
 		t.Errorf("it ends with %v, want %v", err, tt.fails)
 	}
 	if left := new(DrainError); errors.As(err, &left) && len(left.Waiting) != tt.left {
 		t.Errorf("the error names %q, want %d", left.Waiting, tt.left)
+	}
+	if tt.asked != "" {
+		asked := slices.DeleteFunc(slices.Clone(s.done), func(what string) bool {
+			return !strings.HasPrefix(what, "evict ") && !strings.HasPrefix(what, "delete ")
+		})
+		if got := strings.Join(asked, ", "); got != tt.asked {
+			t.Errorf("pods are asked to end by %q, want %q", got, tt.asked)
+		}
 	}
 	var cordoned, patched []string
 	for _, name := range namesOf(tt.nodes) {

@@ -31,7 +31,7 @@ func (d *draining) askWhy(ctx context.Context) {
 func (d *draining) why(ctx context.Context, r *replaced) string {
 	for _, p := range slices.SortedFunc(slices.Values(r.pods(d.seen)), (*snapshot.Pod).Compare) {
 		switch {
-		case p.Node != "" && d.leaves(d.seen, p.Node) && !returned(d.seen, p):
+		case p.Node != "" && d.leaves(d.seen, p) && !returned(d.seen, p):
 			return "pod " + p.Name + " runs on " + d.place(p.Node)
 		case !p.Ready:
 			if why := d.cluster.WhyNotReady(ctx, p); why != "" {

@@ -28,6 +28,7 @@ resource "terraform_data" "maintenance" {
 action "kubetaint_drain_nodes" "node" {
   config {
     node_name            = "worker-3"
+    pod_selector         = "app=web"
     grace_period_seconds = 30
   }
 }

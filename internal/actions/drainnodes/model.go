@@ -5,9 +5,13 @@ package drainnodes
 
 import (
 	"context"
+	"slices"
 
+	"github.com/hashicorp/terraform-plugin-framework/attr"
 	"github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/types"
+	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/planner"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/rollout"
@@ -21,8 +25,10 @@ import (
 type model struct {
 	NodeName            types.String         `tfsdk:"node_name"`
 	NodeSelector        types.String         `tfsdk:"node_selector"`
+	PodSelector         types.String         `tfsdk:"pod_selector"`
 	IgnoreDaemonSets    types.Bool           `tfsdk:"ignore_daemon_sets"`
 	DeleteLocalData     types.Bool           `tfsdk:"delete_local_data"`
+	DisableEviction     types.Bool           `tfsdk:"disable_eviction"`
 	GracePeriodSeconds  tfschema.WholeNumber `tfsdk:"grace_period_seconds"`
 	WaitForReplacements types.Bool           `tfsdk:"wait_for_replacements"`
 	Evictions           types.Object         `tfsdk:"evictions"`
@@ -51,20 +57,39 @@ func (w wanted) drain(nodes []*snapshot.Node) rollout.Drain {
 
 // subject words what a drain is about.
 func (w wanted) subject(verb string, d rollout.Drain) message.Subject {
-	return message.Subject{Verb: verb, What: message.Where(w.target, len(d.Nodes))}
+	return message.Subject{Verb: verb, What: message.Where(w.target, len(d.Nodes)) + message.OfPods(w.rules.PodSelector), Deletes: w.rules.DisableEviction}
 }
 
 // wanted returns what the model wants; false while any of it is not known.
 func (m model) wanted(ctx context.Context, data *session.Data, diags *diag.Diagnostics) (wanted, bool) {
 	budget, known := tfschema.ActionBudgetOf(ctx, m.Evictions, data.Evictions, diags)
 	target, targetKnown := session.NodeTarget(m.NodeName, m.NodeSelector, diags)
-	if !known || !targetKnown || m.IgnoreDaemonSets.IsUnknown() ||
-		m.DeleteLocalData.IsUnknown() || m.WaitForReplacements.IsUnknown() || m.GracePeriodSeconds.IsUnknown() || diags.HasError() {
+	unknown := slices.ContainsFunc([]attr.Value{
+		m.PodSelector, m.IgnoreDaemonSets, m.DeleteLocalData, m.DisableEviction, m.WaitForReplacements, m.GracePeriodSeconds,
+	}, attr.Value.IsUnknown)
+	if !known || !targetKnown || unknown || diags.HasError() {
 		return wanted{}, false
 	}
-	return wanted{
+	w := wanted{
 		target: target, budget: budget, gracePeriod: m.GracePeriodSeconds.ValueInt64Pointer(),
-		rules:  planner.DrainRules{IgnoreDaemonSets: m.IgnoreDaemonSets.IsNull() || m.IgnoreDaemonSets.ValueBool(), DeleteLocalData: m.DeleteLocalData.ValueBool()},
+		rules: planner.DrainRules{
+			IgnoreDaemonSets: m.IgnoreDaemonSets.IsNull() || m.IgnoreDaemonSets.ValueBool(), DeleteLocalData: m.DeleteLocalData.ValueBool(),
+			PodSelector: m.podSelector(diags), DisableEviction: m.DisableEviction.ValueBool(),
+		},
 		awaits: m.WaitForReplacements.IsNull() || m.WaitForReplacements.ValueBool(),
-	}, true
+	}
+	return w, !diags.HasError()
+}
+
+// podSelector returns which pods are considered, nil for all.
+func (m model) podSelector(diags *diag.Diagnostics) labels.Selector {
+	if m.PodSelector.IsNull() {
+		return nil
+	}
+	selector, err := labels.Parse(m.PodSelector.ValueString())
+	if err != nil {
+		diags.Append(tfschema.NoSelector(path.Root("pod_selector"), m.PodSelector.ValueString(), err))
+		return nil
+	}
+	return selector
 }

@@ -71,6 +71,7 @@ func (a *drainNodes) preview(ctx context.Context, w wanted, diags *diag.Diagnost
 		return
 	}
 	message.WarnDrainDeadlocks(w.place(), plan.DrainDeadlocks(s), diags)
+	warnPods(w, s, d, diags)
 	about := w.subject("Draining", d)
 	about.NodeGroups = message.NodeGroups(ctx, a.Data.Cluster, report)
 	message.LogPods(ctx, about, report)
@@ -93,6 +94,19 @@ func cordoned(s *snapshot.Snapshot, d rollout.Drain) []string {
 		}
 	}
 	return out
+}
+
+// warnPods reports that no pod of the nodes has the labels of the pod selector.
+func warnPods(w wanted, s *snapshot.Snapshot, d rollout.Drain, diags *diag.Diagnostics) {
+	for _, name := range d.Nodes {
+		if slices.ContainsFunc(s.Pods[name], w.rules.Selects) {
+			return
+		}
+	}
+	if w.rules.PodSelector != nil {
+		diags.AddAttributeWarning(path.Root("pod_selector"), "No pod on "+w.place()+" matches \""+w.rules.PodSelector.String()+"\": the drain evicts none",
+			"Apply cordons the nodes all the same. If that is not intended, check the labels (kubectl get pods -A --show-labels --field-selector spec.nodeName="+d.Nodes[0]+").")
+	}
 }
 
 // explain words an error of a drain.
@@ -127,7 +141,7 @@ func explain(w wanted, d rollout.Drain, err error) diag.Diagnostic {
 	case len(stopped.Waiting) > 0:
 		waiting = fmt.Sprintf("The drain was waiting for %s of node %q:\n  %s", message.Count(len(stopped.Waiting), "pod"), stopped.Node, strings.Join(shown(stopped.Waiting, lines), "\n  "))
 	}
-	parts := slices.DeleteFunc([]string{advice, waiting, remains(stopped), "Original error: " + stopped.Err.Error()}, func(part string) bool { return part == "" })
+	parts := slices.DeleteFunc([]string{advice, waiting, remains(stopped, w.rules.DisableEviction), "Original error: " + stopped.Err.Error()}, func(part string) bool { return part == "" })
 	return diag.NewErrorDiagnostic(summary, strings.Join(parts, "\n\n"))
 }
 
@@ -140,8 +154,12 @@ func replacements(missing []rollout.Replacement) []string {
 }
 
 // goOn reports what to do about a drain that has ended before its end.
-func goOn(e *rollout.DrainError) string {
+func goOn(e *rollout.DrainError, deletes bool) string {
 	const again = "invoke the action again: it continues with the nodes that are left."
+	holders := "their PodDisruptionBudgets and finalizers"
+	if deletes {
+		holders = "their finalizers"
+	}
 	switch {
 	case !errors.Is(e.Err, context.DeadlineExceeded):
 		return "To continue, " + again
@@ -150,7 +168,7 @@ func goOn(e *rollout.DrainError) string {
 	case len(e.Waiting) == 0:
 		return "Set a longer timeout, and " + again
 	}
-	return "To fix this, find out why these pods are not deleted (kubectl describe pod, their PodDisruptionBudgets and finalizers), or set a longer timeout; then " + again
+	return "To fix this, find out why these pods are not deleted (kubectl describe pod, " + holders + "), or set a longer timeout; then " + again
 }
 
 // lines is how many an error lists at most.
@@ -165,15 +183,15 @@ func shown(all []string, most int) []string {
 }
 
 // remains reports what an interrupted drain leaves, and how to go on.
-func remains(e *rollout.DrainError) string {
+func remains(e *rollout.DrainError, deletes bool) string {
 	if len(e.Cordoned) == 0 {
-		return goOn(e)
+		return goOn(e, deletes)
 	}
 	out := "These nodes are cordoned, and stay so: " + strings.Join(shown(e.Cordoned, lines), ", ") + "."
 	if len(e.Drained) > 0 {
 		out += " Of these are drained: " + strings.Join(shown(e.Drained, lines), ", ") + "."
 	}
-	return out + " " + goOn(e) + " To give up instead, allow pods again: " + uncordon(e.Cordoned) + "."
+	return out + " " + goOn(e, deletes) + " To give up instead, allow pods again: " + uncordon(e.Cordoned) + "."
 }
 
 // uncordon is the command that lets pods in again.

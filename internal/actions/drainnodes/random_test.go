@@ -20,7 +20,7 @@ const clusters = 30
 // a pod.
 func TestDrainNodes_inRandomClusters(t *testing.T) {
 	t.Parallel()
-	seen := newTally(t)
+	seen := newTally(t, enough)
 	for seed := range uint64(clusters) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			t.Parallel()
@@ -33,7 +33,7 @@ func TestDrainNodes_inRandomClusters(t *testing.T) {
 func TestAccDrainNodes_inRandomClusters(t *testing.T) {
 	acctest.Exhaustive(t)
 	t.Parallel()
-	seen := newTally(t)
+	seen := newTally(t, enough)
 	for seed := range uint64(clusters) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			t.Parallel()
@@ -52,13 +52,7 @@ func drainRandom(t *testing.T, c *acctest.Cluster, seed uint64, seen *tally) {
 	if plan.Errors() != "" {
 		t.Fatalf("%s: the plan fails: %s", w, plan.Errors())
 	}
-	said, timeout := ends, "10m"
-	switch words := plan.Warnings(); {
-	case strings.Contains(words, neverEnds):
-		said, timeout = neverEnds, "20s"
-	case strings.Contains(words, mayNotEnd):
-		said, timeout = mayNotEnd, "60s"
-	}
+	said, timeout := predicted(plan.Warnings())
 	reasons := c.Disruptions(t, w.apps)
 	stopped := w.r.IntN(2) == 0
 	if stopped {
@@ -70,10 +64,7 @@ func drainRandom(t *testing.T, c *acctest.Cluster, seed uint64, seen *tally) {
 		}
 	}
 	d := tf.Invoke(t, "kubetaint_drain_nodes", config(timeout))
-	ended := d.Errors() == ""
-	if held := strings.Contains(d.Errors(), "the drain timed out") && strings.Contains(d.Errors(), "cannot be evicted yet"); said == ends && !ended || said == neverEnds && ended || !ended && !held {
-		t.Fatalf("%s: the plan says that the drain %s, and it says %q", w, said, d.Errors())
-	}
+	ended := w.endsAs(said, d.Errors())
 	if ended {
 		if why := w.homeless(t.Context()); why != "" && w.waitsForAll(plan.Warnings()) {
 			t.Errorf("%s: the drain has ended, and %s", w, why)
@@ -96,6 +87,28 @@ func drainRandom(t *testing.T, c *acctest.Cluster, seed uint64, seen *tally) {
 		}
 	}
 	seen.count(w, evicted, said, ended, stopped)
+}
+
+// predicted returns what the warnings of a plan say about the end of a drain, and a timeout that suits it.
+func predicted(warnings string) (said, timeout string) {
+	switch {
+	case strings.Contains(warnings, neverEnds):
+		return neverEnds, "20s"
+	case strings.Contains(warnings, mayNotEnd):
+		return mayNotEnd, "60s"
+	}
+	return ends, "10m"
+}
+
+// endsAs reports whether a drain has ended, and fails the test where the plan has said otherwise.
+func (w *randomWorld) endsAs(said, failed string) (ended bool) {
+	w.Helper()
+	ended = failed == ""
+	held := strings.Contains(failed, "the drain timed out") && strings.Contains(failed, "cannot be evicted yet")
+	if said == ends && !ended || said == neverEnds && ended || !ended && !held {
+		w.Fatalf("%s: the plan says that the drain %s, and it says %q", w, said, failed)
+	}
+	return ended
 }
 
 // settle waits until every pod that has a place runs elsewhere: those that the plan has called Pending

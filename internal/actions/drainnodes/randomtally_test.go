@@ -34,8 +34,8 @@ var enough = map[string]int{
 	"PodDisruptionBudgets with a pod that is not ready": 3,
 }
 
-// newTally fails the test at its end where all clusters together have shown too little.
-func newTally(t *testing.T) *tally {
+// newTally fails the test at its end where all clusters together have shown less than enough.
+func newTally(t *testing.T, enough map[string]int) *tally {
 	t.Helper()
 	c := &tally{seen: map[string]int{}}
 	t.Cleanup(func() {
@@ -53,6 +53,13 @@ func newTally(t *testing.T) *tally {
 		}
 	})
 	return c
+}
+
+// note adds to what has been seen.
+func (c *tally) note(what string, n int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.seen[what] += n
 }
 
 // count adds a cluster.

@@ -17,10 +17,15 @@ import (
 // Schema describes the action.
 func (*drainNodes) Schema(_ context.Context, _ action.SchemaRequest, resp *action.SchemaResponse) {
 	resp.Schema = schema.Schema{
-		MarkdownDescription: "Cordons a node, or all nodes matching a selector, and evicts their pods through the eviction API, node after node, as `kubectl drain` does. An eviction that a PodDisruptionBudget forbids is retried until it is allowed. It reports its progress and what blocks it.",
+		MarkdownDescription: "Cordons nodes and evicts their pods, node after node, as `kubectl drain` does: within PodDisruptionBudgets. It reports what blocks it.",
 		Attributes: map[string]schema.Attribute{
 			"node_name":     tfschema.NodeNameAttribute(),
 			"node_selector": tfschema.NodeSelectorAttribute("Label selector of the nodes. All are cordoned before the first drain."),
+			"pod_selector": schema.StringAttribute{
+				Optional:            true,
+				MarkdownDescription: "Label selector of the pods to evict. Others stay, and stop no drain. Default: all.",
+				Validators:          []validator.String{tfschema.Selector()},
+			},
 			"ignore_daemon_sets": schema.BoolAttribute{
 				Optional:            true,
 				MarkdownDescription: "Whether to leave pods of DaemonSets. Default: `true`; `false` stops the drain before it begins.",
@@ -28,6 +33,10 @@ func (*drainNodes) Schema(_ context.Context, _ action.SchemaRequest, resp *actio
 			"delete_local_data": schema.BoolAttribute{
 				Optional:            true,
 				MarkdownDescription: "Whether to evict pods with `emptyDir`, losing its data. Default: `false`, which stops the drain.",
+			},
+			"disable_eviction": schema.BoolAttribute{
+				Optional:            true,
+				MarkdownDescription: "Whether to delete pods instead of evicting them, bypassing PodDisruptionBudgets. Default: `false`.",
 			},
 			"grace_period_seconds": schema.Int64Attribute{
 				CustomType:          tfschema.WholeNumberType{},

@@ -123,7 +123,7 @@ func TestAccDrainNodes_theExampleOfItsPage(t *testing.T) {
 	s.cli.MustRun("apply", "-auto-approve", "-input=false")
 	s.cordoned()
 	write("2026-02")
-	s.says(s.cli.MustRun("apply", "-auto-approve", "-input=false"), `Draining node "`+s.node("a")+`" evicts 1 pod`, "1 node drained and cordoned", "0 added, 1 changed, 0 destroyed.")
+	s.says(s.cli.MustRun("apply", "-auto-approve", "-input=false"), `Draining node "`+s.node("a")+`" of pods matching "app=web" evicts 1 pod`, `1 node drained of pods matching "app=web" and cordoned`, "0 added, 1 changed, 0 destroyed.")
 	s.cordoned("a")
 	s.says(s.cli.MustRun("apply", "-auto-approve", "-input=false", invokePool), "2 nodes drained and cordoned")
 	s.cordoned("a", "b")

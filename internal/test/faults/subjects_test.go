@@ -56,6 +56,10 @@ func subjects() []subject {
 			typeName: "uncordon_nodes", world: drained, action: true,
 			first: object{"node_selector": "pool=x"},
 		},
+		{
+			typeName: "drain_nodes", strategy: "deletes selected pods", world: shop("Deployment", "DaemonSet"), action: true,
+			first: object{"node_selector": "pool=x", "pod_selector": "app=web", "disable_eviction": true},
+		},
 	}
 	for strategy, text := range map[string]string{"a ConfigMap": "# kept\nthanosQuerier: {logLevel: info, tolerations: [{key: foreign, operator: Exists}]}\n", "a ConfigMap that is not there": ""} {
 		of := object{"kind": "ConfigMap", "namespace": "openshift-monitoring", "name": "cluster-monitoring-config"}

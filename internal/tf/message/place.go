@@ -6,6 +6,7 @@ package message
 import (
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/path"
+	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/planner"
 )
@@ -46,6 +47,14 @@ func NoNodes(target planner.Target, done string) diag.Diagnostic {
 			"If that is not intended, check the labels (kubectl get nodes --show-labels).")
 	}
 	return diag.NewAttributeErrorDiagnostic(path.Root("node_name"), "Unable to find "+Place(target), "There is no node of this name. Nothing has been written. Check the name (kubectl get nodes).")
+}
+
+// OfPods names the pods that a drain considers, after the nodes; nothing where it considers all.
+func OfPods(selector labels.Selector) string {
+	if selector == nil {
+		return ""
+	}
+	return " of pods matching \"" + selector.String() + "\""
 }
 
 // About words what a change of taints is about.

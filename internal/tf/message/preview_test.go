@@ -127,6 +127,8 @@ func TestPreview_goldensOfSituations(t *testing.T) {
 		return eviction.Change{Taints: map[string][]corev1.Taint{"worker-1": taintsOf(t, notation)}}
 	}
 	gpu, drain := tainted("dedicated=gpu:NoExecute"), eviction.Change{Drains: map[string]bool{"worker-1": true}}
+	deleting, selected := drain, drain
+	deleting.Deletes, selected.Selects = true, func(p *snapshot.Pod) bool { return p.Labels["app"] == "checkout" }
 	patient := tolerating(corev1.Toleration{Key: "dedicated", Operator: "Exists", Effect: "NoExecute", TolerationSeconds: &five})
 	machines := drain
 	machines.Comes = []placement.Coming{{Node: &snapshot.Node{Name: "new", Labels: map[string]string{"pool": "gpu"}}, Of: `MachineSet "gpu-a"`}}
@@ -172,6 +174,8 @@ func TestPreview_goldensOfSituations(t *testing.T) {
 		"preempted-pending": {aCluster().node("worker-2", 4).pods("worker-1", "pay/Deployment/core", 1, 3, urgent).pods("worker-2", "prod/Deployment/calm", 1, 2).pods("worker-2", "prod/one-off", 1, 1), gpu, "", false},
 		"everything":        {mixed, gpu, "", false},
 		"drained":           {mixed, drain, "drain", false},
+		"deleted":           {mixed, deleting, "deleted", false},
+		"selected":          {mixed, selected, "selected", false},
 		"new-machines":      {aCluster().node("worker-2", 8).pods("worker-1", "ml/Deployment/serving", 2, 1, selecting("pool", "gpu")).pods("worker-1", "shop/Deployment/web", 2, 1, selecting("pool", "gone")), machines, "drain", false},
 		"no-schedule":       {aCluster().node("worker-2", 8).pods("worker-1", "ml/StatefulSet/db", 2, 1, selecting("host", "worker-1")).pods("worker-1", "platform/DaemonSet/logs", 1, 1, pinned), tainted("dedicated=gpu:NoSchedule"), "no-schedule", false},
 		"not-known":         {aCluster().node("worker-2", 8).pods("worker-1", "shop/Deployment/web", 2, 1, tolerating(corev1.Toleration{Key: "dedicated", Operator: "Gt", Value: "5"})), tainted("dedicated=9:NoExecute"), "", false},
@@ -196,6 +200,10 @@ func TestPreview_goldensOfSituations(t *testing.T) {
 			switch tt.about {
 			case "drain":
 				about = Subject{Verb: "Draining", What: `node "worker-1"`}
+			case "deleted":
+				about = Subject{Verb: "Draining", What: `node "worker-1"`, Deletes: true}
+			case "selected":
+				about = Subject{Verb: "Draining", What: `node "worker-1" of pods matching "app=checkout"`}
 			case "autoscaled":
 				about.NodeGroups = []string{"gpu-a", "gpu-b", "NodePool default", "a-node-group-with-a-long-name-that-wraps"}
 			case "no-schedule":

@@ -36,6 +36,9 @@ type Subject struct {
 	// Left reports what a change that is refused has left, where that is neither nothing nor
 	// what Began stands for.
 	Left string
+	// Deletes is set where a drain deletes pods in place of evictions, which bypasses
+	// PodDisruptionBudgets.
+	Deletes bool
 	// RefusesStranded reports that apply refuses to strand pods.
 	RefusesStranded bool
 	// Rescue reports how the resource can have pods tolerate a new taint first;
@@ -195,7 +198,7 @@ func Preview(s Subject, report *eviction.Report) (summary, detail string) {
 	stranded, hedges := CountStranded(report), countHedges(report)
 	switch {
 	case total.Affected() > 0:
-		summary = s.String() + " " + effect(total, report)
+		summary = s.String() + " " + effect(s, total, report)
 	case stuck+misscheduled > 0:
 		summary = s.String() + " evicts no pods, but " + leftovers(stuck, misscheduled)
 	case stranded > 0:
@@ -245,9 +248,12 @@ func Asides(s Subject, report *eviction.Report) []string {
 }
 
 // effect words how many pods are evicted, and what of that is dangerous.
-func effect(total eviction.Summary, report *eviction.Report) string {
+func effect(s Subject, total eviction.Summary, report *eviction.Report) string {
 	var out string
 	switch {
+	case s.Deletes:
+		// A drain leaves no doubt which pods it deletes.
+		out = "deletes " + Count(total.Evicted(), "pod") + ", bypassing PodDisruptionBudgets"
 	case total.Evicted() == 0:
 		out = "may evict " + Count(total.Unknown, "pod")
 	case total.Unknown == 0:
@@ -278,7 +284,8 @@ func effect(total eviction.Summary, report *eviction.Report) string {
 	return out
 }
 
-// beyond counts the pods that taints evict beyond what their PodDisruptionBudgets allow.
+// beyond counts the pods that taints evict, or a drain deletes, beyond what their PodDisruptionBudgets
+// allow.
 func beyond(report *eviction.Report) int {
 	type budget struct{ namespace, name string }
 	n, seen := 0, map[budget]bool{}
