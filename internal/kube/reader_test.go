@@ -41,6 +41,7 @@ func TestNewReader_sendsNoWrite(t *testing.T) {
 		}
 		for what, err := range map[string]error{
 			"edit": edited, "cordon": c.Cordon(t.Context(), s.Nodes["n1"]), "evict": c.Evict(t.Context(), &snapshot.Pod{Namespace: "shop", Name: "web"}, nil),
+			"delete": c.DeletePod(t.Context(), &snapshot.Pod{Namespace: "shop", Name: "web"}, nil),
 		} {
 			if !errors.Is(err, ErrReadOnly) {
 				t.Errorf("%s: %v", what, err)
