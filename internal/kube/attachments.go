@@ -17,9 +17,9 @@ import (
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
 )
 
-// Judge calls judge with a snapshot, and once more with a newer one that has what the pods that it returns need: the
-// limits of CSI volumes, where they have such volumes, and storage, where they or pods that wait for a node have
-// claims that no volume is bound to. It returns the last snapshot. Snapshots of this process have both from then on.
+// Judge calls judge with a snapshot, and once more with a newer one that has what the pods that it returns, and those
+// that wait for a node, need: the limits of CSI volumes, where they have such volumes, and storage, where they have
+// claims that no volume is bound to. A waiting pod that no node can attach the volumes of preempts no other. It returns the last snapshot. Snapshots of this process have both from then on.
 // Errors: those of the API server.
 func (c *Cluster) Judge(ctx context.Context, s *snapshot.Snapshot, judge func(*snapshot.Snapshot) []*snapshot.Pod) (*snapshot.Snapshot, error) {
 	evicted := judge(s)
@@ -51,7 +51,7 @@ func (c *Cluster) learnVolumes(ctx context.Context, s *snapshot.Snapshot, evicte
 	if err != nil {
 		return false, err
 	}
-	attach, err := c.learnAttachments(ctx, s, &stored, evicted)
+	attach, err := c.learnAttachments(ctx, s, &stored, placed)
 	return attach || store, err
 }
 
@@ -69,13 +69,13 @@ func (c *Cluster) withClaims(ctx context.Context) (storage, error) {
 }
 
 // learnAttachments reads limits of CSI volumes.
-func (c *Cluster) learnAttachments(ctx context.Context, s *snapshot.Snapshot, stored *storage, evicted []*snapshot.Pod) (learned bool, err error) {
+func (c *Cluster) learnAttachments(ctx context.Context, s *snapshot.Snapshot, stored *storage, placed []*snapshot.Pod) (learned bool, err error) {
 	classes := c.stored.Load().classes()
 	if s.Attachments != nil && (classes == nil || s.Attachments.Unbound) || len(stored.csi) == 0 && classes == nil {
 		return false, nil
 	}
 	found := stored.attachments(classes)
-	if !slices.ContainsFunc(evicted, func(p *snapshot.Pod) bool { return len(found.Of(p)) > 0 }) {
+	if !slices.ContainsFunc(placed, func(p *snapshot.Pod) bool { return len(found.Of(p)) > 0 }) {
 		return false, nil
 	}
 	if found.Limits, err = c.limits.get(ctx, func() (map[string]map[string]int64, error) { return c.volumeLimits(ctx) }); err != nil {

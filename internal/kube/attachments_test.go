@@ -36,11 +36,13 @@ func withVolumes() *testServer {
 	return api
 }
 
-func TestJudge_readsLimitsOfVolumesWhereEvictedPodsHaveSome(t *testing.T) {
+func TestJudge_readsLimitsOfVolumesWherePodsToPlaceHaveSome(t *testing.T) {
 	t.Parallel()
 	limits := map[string]map[string]int64{"n1": {"ebs": 25}}
 	for name, tt := range map[string]struct {
-		claims   []string
+		claims []string
+		// waits is the claim of a pod that waits for a node, "" for no such pod.
+		waits    string
 		code     fakeapi.Fault
 		requests []string
 		limits   map[string]map[string]int64
@@ -49,11 +51,17 @@ func TestJudge_readsLimitsOfVolumesWhereEvictedPodsHaveSome(t *testing.T) {
 		"no claim":                              {times: 1},
 		"a claim without a CSI volume":          {claims: []string{"local"}, requests: []string{"GET persistentvolumeclaims 200"}, times: 1},
 		"a claim with one":                      {claims: []string{"local", "csi"}, requests: []string{"GET persistentvolumeclaims 200", "GET csinodes 200"}, limits: limits, times: 2},
+		"a pod that waits for a node has one":   {waits: "csi", requests: []string{"GET persistentvolumeclaims 200", "GET csinodes 200"}, limits: limits, times: 2},
 		"there is no right to list their nodes": {claims: []string{"csi"}, code: 403, requests: []string{"GET persistentvolumeclaims 200", "GET csinodes 403"}, times: 2},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			api := withVolumes()
+			if tt.waits != "" {
+				api.Add(&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "waits"}, Spec: corev1.PodSpec{Volumes: []corev1.Volume{
+					{Name: "data", VolumeSource: corev1.VolumeSource{PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: tt.waits}}},
+				}}})
+			}
 			api.fault = func(r fakeapi.Request, _ int) fakeapi.Fault {
 				return map[bool]fakeapi.Fault{true: tt.code}[r.Resource == "csinodes"]
 			}

@@ -35,8 +35,9 @@ type occupant struct {
 	pod *snapshot.Pod
 	// replacement is set for one that was placed.
 	replacement *replacement
-	// leaving is set for one that is evicted and has not terminated.
-	leaving bool
+	// leaving is set for one that is evicted and has not terminated, expected for one that comes once others have:
+	// it has its room, and pods on other nodes do not count it.
+	leaving, expected bool
 }
 
 // demand returns what the pod asks for, and what it holds of the node.
@@ -146,7 +147,9 @@ func (s *simulation) add(i int32, o occupant) {
 	if o.replacement != nil {
 		n.placed = append(n.placed, o)
 	}
-	s.rules.update(s, i, o, 1)
+	if !o.expected {
+		s.rules.update(s, i, o, 1)
+	}
 	s.moved++
 }
 
@@ -159,7 +162,9 @@ func (s *simulation) remove(i int32, o occupant) {
 	if o.replacement != nil {
 		n.placed = slices.DeleteFunc(n.placed, func(other occupant) bool { return other == o })
 	}
-	s.rules.update(s, i, o, -1)
+	if !o.expected {
+		s.rules.update(s, i, o, -1)
+	}
 	s.freed++
 	s.moved++
 }

@@ -77,6 +77,10 @@ type simulation struct {
 	// prompt is set for an order in which pods that have waited for room are not tried before those
 	// that are created when it becomes free: the scheduler may have put off a retry.
 	prompt bool
+	// patient is set for an order in which a pod that preempts others is not on its node before those that are
+	// queued have been tried: expected are these pods.
+	patient  bool
+	expected []*replacement
 	// lingering is set while pods that are gone at this moment count for others.
 	lingering bool
 	// freed counts how often room became free: a pod that found none finds none before.
@@ -107,8 +111,9 @@ type replacement struct {
 	group *Group
 	// ordinal is that within the set.
 	ordinal int
-	// node is where it is placed, -1 for nowhere.
-	node int32
+	// node is where it is placed, -1 for nowhere. It is expected there while the pods terminate that it has preempted.
+	node     int32
+	expected bool
 	// created is set once its controller has created it, at the moment since.
 	created bool
 	since   int64
@@ -258,19 +263,26 @@ func (s *simulation) pass() {
 
 // placeQueued reports whether it has placed a pod.
 func (s *simulation) placeQueued() (placed bool) {
-	for len(s.queue) > 0 {
-		r := s.queue.pop()
-		node, found := s.find(r)
-		if !found {
-			node, found = s.preempt(r)
+	for {
+		for len(s.queue) > 0 {
+			r := s.queue.pop()
+			node, found := s.find(r)
+			if !found {
+				if node, found = s.preempt(r); found && s.patient {
+					s.expect(r, node)
+					continue
+				}
+			}
+			if found {
+				s.bind(r, node)
+				placed = true
+			}
 		}
-		if !found {
-			continue
+		if len(s.expected) == 0 {
+			return placed
 		}
-		s.bind(r, node)
-		placed = true
+		placed = s.seat() || placed
 	}
-	return placed
 }
 
 // bind puts a pod on a node, and lets its StatefulSet create the next one.

@@ -111,6 +111,45 @@ func TestAccEvictionPreview_preemptionOutOfAProtectedNamespace(t *testing.T) {
 	})
 }
 
+// Two pods must share a node, and each of two nodes has room for one of them in the place of another pod. The scheduler
+// binds neither before it has tried both: both preempt, and one of them in vain.
+func TestAccEvictionPreview_podsThatFollowEachOtherPreemptTwice(t *testing.T) {
+	t.Parallel()
+	m := newMove(t)
+	urgent := m.urgent("3Gi", corev1.PreemptLowerPriority)
+	m.c.Deployment(t, m.namespace, "web", 2, func(s *corev1.PodSpec) {
+		urgent(s)
+		s.NodeSelector = map[string]string{"pool": m.pool}
+		s.Affinity = &corev1.Affinity{PodAffinity: &corev1.PodAffinity{RequiredDuringSchedulingIgnoredDuringExecution: []corev1.PodAffinityTerm{
+			{TopologyKey: corev1.LabelHostname, LabelSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "web"}}},
+		}}}
+	})
+	m.running(2)
+	for _, name := range []string{m.to, m.pool + "-other"} {
+		m.node(name, "4Gi", nil)
+		m.c.Pod(t, m.namespace, "resident-"+name, name, func(p *corev1.Pod) { memory("2Gi")(&p.Spec) })
+	}
+	m.running(4)
+	preview, d := (&acctest.Terraform{Provider: m.c.Provider(t)}).Data(t, "kubetaint_eviction_preview", map[string]any{"node_name": m.from, "taints": acctest.Objects(t, "dedicated=gpu:NoExecute")})
+	if d.Errors() != "" {
+		t.Fatal(d.Errors())
+	}
+	for name, want := range map[string]int64{"pending": 1, "pending_max": 1, "preempted": 2} {
+		if got := preview["summary"].(map[string]any)[name]; got != want {
+			t.Errorf("%s is %v, want %d", name, got, want)
+		}
+	}
+	m.c.Patch(t, m.from, `{"spec":{"taints":[{"key":"dedicated","value":"gpu","effect":"NoExecute"}]}}`)
+	acctest.Until(t, "one of the two runs, the other is Pending, and one resident is left at most", func(ctx context.Context) (bool, error) {
+		elsewhere := func(p *corev1.Pod) bool { return p.Spec.NodeName != "" && p.Spec.NodeName != m.from }
+		running := m.count(ctx, func(p *corev1.Pod) bool { return p.Labels["app"] == "web" && elsewhere(p) })
+		pending := m.count(ctx, func(p *corev1.Pod) bool {
+			return p.Spec.NodeName == "" && p.Status.NominatedNodeName == "" && condition(p, corev1.PodScheduled).Status == corev1.ConditionFalse
+		})
+		return running == 1 && pending == 1 && m.count(ctx, elsewhere) <= 2, nil
+	})
+}
+
 func ignoreGone(err error) error {
 	if apierrors.IsNotFound(err) {
 		return nil

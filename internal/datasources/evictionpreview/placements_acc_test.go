@@ -30,8 +30,9 @@ const still = 8
 // TestAccPlacements makes random crowded clusters, simulates where the replacements go of the pods
 // that a taint evicts, taints the nodes, and compares the simulation with what the real controllers
 // and the real scheduler come to: how many pods of each workload stay Pending. A proof must hold.
-// Some workload may be outside of its range in one cluster in 25, and in two more: 30 orders are not
-// all that can happen.
+// 30 orders are not all that can happen: of the workloads 0.5 % may be outside of their range, of the clusters 1 %
+// may have another number of preempted pods, and in 5 % the number of Pending pods may be off by more than two. Few
+// clusters show that less exactly.
 func TestAccPlacements(t *testing.T) {
 	t.Parallel()
 	c := acctest.Connect(t)
@@ -50,11 +51,11 @@ func TestAccPlacements(t *testing.T) {
 	})
 	t.Cleanup(func() {
 		t.Logf("%d workloads, %d with a number, %d with Pending pods, %d outside of their range", tally.workloads, tally.numbers, tally.pending, tally.outside)
-		t.Logf("%d pods preempted, %d clusters outside of the range", tally.victims, tally.wrongVictims)
-		if tally.wrong*25 > end-first+50 {
-			t.Errorf("workloads of %d of %d clusters are outside of their range", tally.wrong, end-first)
+		t.Logf("%d clusters, %d with a total that is off by more than two; %d pods preempted, %d clusters outside of the range", tally.clusters, tally.far, tally.victims, tally.wrongVictims)
+		if tally.outside*200 > tally.workloads+400 || tally.far*20 > tally.clusters+20 || tally.wrongVictims*100 > tally.clusters+100 {
+			t.Error("the simulation is wrong too often")
 		}
-		if tally.numbers*2 < tally.workloads || tally.pending*4 < tally.workloads {
+		if tally.numbers*5+20 < tally.workloads*4 || tally.pending*4 < tally.workloads {
 			t.Errorf("%d of %d workloads have a number, and %d Pending pods: the test shows little", tally.numbers, tally.workloads, tally.pending)
 		}
 	})
@@ -66,10 +67,8 @@ type placed struct {
 	mu                                   sync.Mutex
 	workloads, numbers, pending, outside int
 	// victims are the preempted pods of other nodes, wrongVictims the clusters in which their number
-	// is outside of the range.
-	victims, wrongVictims int
-	// wrong is in how many clusters a workload is outside of its range.
-	wrong int
+	// is outside of the range, and far those in which the middle of the range of all Pending pods is off by more than two.
+	clusters, victims, wrongVictims, far int
 }
 
 // places is a random cluster: a pool of nodes that no other test uses, and Deployments on it.
@@ -265,8 +264,10 @@ func (p *places) compareVictims(out *placement.Outcome) {
 	events, err := p.c.Admin.EventsV1().Events(p.namespace).List(p.t.Context(), metav1.ListOptions{FieldSelector: "reason=Preempted"})
 	p.must(err)
 	victims := map[string]bool{}
+	left := p.podsElsewhere(nil)
 	for i := range events.Items {
-		if name := events.Items[i].Regarding.Name; p.elsewhere[name] {
+		// A pod that waits to be bound is rejected in place of being deleted, and is bound later on.
+		if name := events.Items[i].Regarding.Name; p.elsewhere[name] && !left[name] {
 			victims[name] = true
 		}
 	}
@@ -290,12 +291,14 @@ func (p *places) compare(out *placement.Outcome, pending map[string]int) {
 	p.t.Helper()
 	p.tally.mu.Lock()
 	defer p.tally.mu.Unlock()
-	before := p.tally.outside
+	p.tally.clusters++
+	total, said := 0, 0
 	for _, w := range out.Workloads {
 		if w.Namespace != p.namespace {
 			continue
 		}
 		n := pending[w.Name]
+		total, said = total+n, said+w.AllPending.Min+w.AllPending.Max
 		p.tally.workloads++
 		if w.AllPending.Min == w.AllPending.Max {
 			p.tally.numbers++
@@ -311,7 +314,8 @@ func (p *places) compare(out *placement.Outcome, pending map[string]int) {
 			p.t.Errorf("%s: %d pods stay Pending, and %d were proved to: %s", w.Name, n, w.Proved, w.Reason)
 		}
 	}
-	if p.tally.outside > before {
-		p.tally.wrong++
+	if off := 2*total - said; off > 4 || off < -4 {
+		p.tally.far++
+		p.t.Logf("%d pods stay Pending in all, the middle of the predictions is %.1f", total, float64(said)/2)
 	}
 }
