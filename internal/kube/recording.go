@@ -13,6 +13,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
+	storagev1 "k8s.io/api/storage/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -158,6 +159,7 @@ func (c *Cluster) EachObject(ctx context.Context, resource schema.GroupVersionRe
 func (c *Cluster) listed(resource schema.GroupVersionResource) pager.ListPageFunc {
 	typed := map[schema.GroupVersion]rest.Interface{
 		corev1.SchemeGroupVersion: c.client.core.RESTClient(), appsv1.SchemeGroupVersion: c.client.apps.RESTClient(), policyv1.SchemeGroupVersion: c.client.policy.RESTClient(),
+		storagev1.SchemeGroupVersion: c.client.storage.RESTClient(),
 	}
 	client, is := typed[resource.GroupVersion()]
 	if !is {

@@ -54,6 +54,7 @@ var (
 		"spec": values("replicas", "paused", "podManagementPolicy", "test", "parallelism", "completions", "suspend", "minReadySeconds").with(tree{
 			"selector": selectorFields, "strategy": strategyFields, "updateStrategy": strategyFields, "template": templateFields,
 			"jobTemplate": {"spec": jobFields}, "workloadRef": refFields, "triggers": values("type"),
+			"volumeClaimTemplates": claimTemplateFields,
 		}),
 		"status": values(
 			"observedGeneration", "replicas", "readyReplicas", "availableReplicas", "updatedReplicas", "currentReplicas", "currentRevision", "updateRevision",
@@ -73,11 +74,6 @@ var (
 		"status": {"observedGeneration": number},
 	}
 
-	// inTree are the kinds of volumes whose affinity the scheduler may not read (internal/kube/volumes.go, migrated).
-	inTree = tree{
-		"awsElasticBlockStore": presence, "gcePersistentDisk": presence, "azureDisk": presence, "azureFile": presence,
-		"cinder": presence, "vsphereVolume": presence, "portworxVolume": presence,
-	}
 	hookFields        = values("name", "owner")
 	machineSpecFields = tree{"taints": taintFields, "metadata": {"labels": texts}, "lifecycleHooks": {"preDrain": hookFields, "preTerminate": hookFields}}
 )
@@ -96,9 +92,13 @@ var reductions = map[schema.GroupResource]tree{
 			"extendedResourceClaimStatus": values("resourceClaimName").with(tree{"requestMappings": values("containerName", "requestName", "resourceName")}),
 		}),
 	},
-	{Resource: "namespaces"}:             {},
-	{Resource: "persistentvolumes"}:      {"spec": inTree.with(values("accessModes")).with(tree{"nodeAffinity": {"required": nodeTerms}})},
-	{Resource: "persistentvolumeclaims"}: {"spec": values("volumeName")},
+	{Resource: "namespaces"}:                                {},
+	{Resource: "persistentvolumes"}:                         persistentVolumeFields,
+	{Resource: "persistentvolumeclaims"}:                    claimFields,
+	{Group: storageGroup, Resource: "storageclasses"}:       classFields,
+	{Group: storageGroup, Resource: "csidrivers"}:           driverFields,
+	{Group: storageGroup, Resource: "csinodes"}:             driversOfNode,
+	{Group: storageGroup, Resource: "csistoragecapacities"}: capacityFields,
 	{Group: "policy", Resource: "poddisruptionbudgets"}: {
 		"spec":   values("minAvailable", "maxUnavailable", "unhealthyPodEvictionPolicy").with(tree{"selector": labelSelector}),
 		"status": values("observedGeneration", "disruptionsAllowed", "currentHealthy", "desiredHealthy", "expectedPods").with(tree{"disruptedPods": texts}),

@@ -32,12 +32,14 @@ var lists = map[string]string{
 	"/apis/apps/v1/deployments": "namespaces/shop/apps/deployments.yaml", "/apis/apps/v1/replicasets": "namespaces/shop/apps/replicasets.yaml",
 	"/apis/apps/v1/statefulsets": "namespaces/shop/apps/statefulsets.yaml", "/apis/apps/v1/daemonsets": "namespaces/shop/apps/daemonsets.yaml",
 	"/apis/batch/v1/jobs": "namespaces/shop/batch/jobs.yaml", "/apis/batch/v1/cronjobs": "namespaces/shop/batch/cronjobs.yaml",
-	"/api/v1/resourcequotas":               "namespaces/shop/core/resourcequotas.yaml",
-	"/api/v1/limitranges":                  "namespaces/shop/core/limitranges.yaml",
-	"/apis/policy/v1/poddisruptionbudgets": "namespaces/shop/policy/poddisruptionbudgets.yaml",
-	"/apis/argoproj.io/v1alpha1/rollouts":  "namespaces/shop/argoproj.io/rollouts/roll.yaml",
-	"/api/v1/configmaps":                   "namespaces/shop/core/configmaps.yaml",
-	"/apis/apps/v1/controllerrevisions":    "namespaces/shop/apps/controllerrevisions.yaml",
+	"/api/v1/resourcequotas":                 "namespaces/shop/core/resourcequotas.yaml",
+	"/api/v1/limitranges":                    "namespaces/shop/core/limitranges.yaml",
+	"/apis/policy/v1/poddisruptionbudgets":   "namespaces/shop/policy/poddisruptionbudgets.yaml",
+	"/apis/argoproj.io/v1alpha1/rollouts":    "namespaces/shop/argoproj.io/rollouts/roll.yaml",
+	"/api/v1/configmaps":                     "namespaces/shop/core/configmaps.yaml",
+	"/apis/storage.k8s.io/v1/storageclasses": "cluster-scoped-resources/storage.k8s.io/storageclasses/all.yaml", "/apis/storage.k8s.io/v1/csidrivers": "cluster-scoped-resources/storage.k8s.io/csidrivers/all.yaml",
+	"/apis/storage.k8s.io/v1/csinodes": "cluster-scoped-resources/storage.k8s.io/csinodes/all.yaml", "/apis/storage.k8s.io/v1/csistoragecapacities": "namespaces/shop/storage.k8s.io/csistoragecapacities.yaml",
+	"/apis/apps/v1/controllerrevisions": "namespaces/shop/apps/controllerrevisions.yaml",
 }
 
 // list returns a list as the API server prints it.

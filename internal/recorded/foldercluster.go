@@ -62,6 +62,7 @@ func (f *folder) cluster() (*Cluster, error) {
 		return nil, ErrNoObjects
 	}
 	c := &Cluster{header: f.header, kinds: map[schema.GroupVersionResource]*recordedKind{}, folder: true, skipped: f.skipped}
+	c.header.Storage = true
 	if !f.reported.IsZero() {
 		c.header.Taken, c.dated = f.reported, true
 	}
@@ -136,7 +137,7 @@ func (f *folder) serve(c *Cluster) {
 }
 
 // clusterScoped are the kinds of a folder whose objects have no namespace, where it has none of them.
-var clusterScoped = []string{"nodes", "namespaces", "persistentvolumes", policies, bindings}
+var clusterScoped = []string{"nodes", "namespaces", "persistentvolumes", "storageclasses", "csidrivers", "csinodes", policies, bindings}
 
 func (k *recordedKind) namespaced() bool {
 	if len(k.objects) > 0 {

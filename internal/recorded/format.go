@@ -92,6 +92,8 @@ type Header struct {
 	Serves []Served `json:"serves"`
 	// ShortNames is set where short names were recorded. The first files have none.
 	ShortNames bool `json:"shortNames,omitempty"`
+	// Storage is set where the claim templates of StatefulSets were recorded. The first files have none.
+	Storage bool `json:"storage,omitempty"`
 	// Custom are the custom kinds whose objects the credentials may change.
 	Custom []schema.GroupResource `json:"custom,omitempty"`
 }
@@ -145,7 +147,7 @@ var shortNames = map[schema.GroupResource][]string{
 	{Group: "apps", Resource: "deployments"}: {"deploy"}, {Group: "apps", Resource: "statefulsets"}: {"sts"},
 	{Group: "apps", Resource: "daemonsets"}: {"ds"}, {Group: "apps", Resource: "replicasets"}: {"rs"}, {Group: "batch", Resource: "cronjobs"}: {"cj"},
 	{Group: "policy", Resource: "poddisruptionbudgets"}: {"pdb"}, {Group: "apps.openshift.io", Resource: "deploymentconfigs"}: {"dc"},
-	{Group: "operators.coreos.com", Resource: "subscriptions"}: {"sub", "subs"},
+	{Group: "operators.coreos.com", Resource: "subscriptions"}: {"sub", "subs"}, {Group: storageGroup, Resource: "storageclasses"}: {"sc"},
 }
 
 // short returns the other names of a resource of a group: those that are recorded, or else the known ones.
@@ -190,6 +192,7 @@ func (k kindRecord) protobuf() bool { return k.gvr() == podResource }
 var (
 	nodeResource      = schema.GroupVersionResource{Version: "v1", Resource: "nodes"}
 	podResource       = schema.GroupVersionResource{Version: "v1", Resource: "pods"}
+	statefulSets      = schema.GroupVersionResource{Group: "apps", Version: "v1", Resource: "statefulsets"}
 	namespaceResource = schema.GroupVersionResource{Version: "v1", Resource: "namespaces"}
 )
 

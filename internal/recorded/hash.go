@@ -93,12 +93,22 @@ func (h *hasher) object(resource schema.GroupResource, object map[string]any) {
 		// The way to a placement has names of its own.
 		h.withoutPlacements(object)
 	}
-	for _, part := range []string{"spec", "status"} {
-		object[part] = h.hashed(part, object[part], keep)
-		if object[part] == nil {
+	within := scope{namespace, keep}
+	for part, value := range object {
+		switch {
+		case part == "metadata", part == "apiVersion", part == "kind":
+		case value == nil:
 			delete(object, part)
+		default:
+			h.field(object, part, value, within)
 		}
 	}
+}
+
+// scope is where a value is: the namespace of its object, and whether names of objects are kept in it.
+type scope struct {
+	namespace string
+	keep      bool
 }
 
 // withoutPlacements leaves of a custom object what is kept of all of them.
@@ -117,10 +127,11 @@ var readable = []string{
 	"unhealthyPodEvictionPolicy", "whenUnsatisfiable", "nodeAffinityPolicy", "nodeTaintsPolicy", "operator", "authoritativeAPI",
 	"minAvailable", "maxUnavailable", "maxSurge", "partition", "observedGeneration", "duration",
 	"scopes", "scopeName", "key", "topologyKey", "matchLabelKeys", "mismatchLabelKeys", "resourceName",
+	"accessModes", "volumeMode", "volumeBindingMode", "maximumVolumeSize",
 }
 
 // untouched are the fields that stay whole: amounts by the names of resources.
-var untouched = []string{"requests", "allocatable", "limits", "overhead", "allocatedResources", "hard", "used"}
+var untouched = []string{"requests", "allocatable", "limits", "overhead", "allocatedResources", "hard", "used", "capacity"}
 
 // pauses are the reasons of pauses of an Argo Rollout that verdicts read (internal/workload/argo.go).
 var pauses = []string{"CanaryPauseStep", "BlueGreenPause", "InconclusiveAnalysisRun"}
@@ -130,7 +141,7 @@ var wildcards = []string{"0.0.0.0", "::", "127.0.0.1", "::1"}
 
 // hashed returns a value of a field with hashed names. Names of objects are kept where the namespace is one
 // of the system's.
-func (h *hasher) hashed(field string, value any, keep bool) any {
+func (h *hasher) hashed(field string, value any, in scope) any {
 	switch {
 	case field == "tolerations", field == "taints":
 		h.taints(value)
@@ -140,14 +151,14 @@ func (h *hasher) hashed(field string, value any, keep bool) any {
 	}
 	switch v := value.(type) {
 	case string:
-		return h.text(field, v, keep)
+		return h.text(field, v, in)
 	case []any:
 		for i := range v {
-			v[i] = h.hashed(field, v[i], keep)
+			v[i] = h.hashed(field, v[i], in)
 		}
 	case map[string]any:
 		for name, inner := range v {
-			h.field(v, name, inner, keep)
+			h.field(v, name, inner, in)
 		}
 	}
 	return value
@@ -164,12 +175,15 @@ func (h *hasher) taints(list any) {
 }
 
 // text returns a text of a field as it is recorded.
-func (h *hasher) text(field, value string, keep bool) string {
+func (h *hasher) text(field, value string, in scope) string {
 	switch {
-	case keep && (field == "claimName" || field == "installedCSV"):
+	case field == "claimName":
+		return h.claim(in.namespace, value)
+	case in.keep && field == "installedCSV":
 		return h.kept(value)
 	case slices.Contains(readable, field),
 		field == "reason" && slices.Contains(pauses, value),
+		field == "provisioner" && value == noProvisioner,
 		field == "schedulerName" && value == corev1.DefaultSchedulerName,
 		field == "hostIP" && slices.Contains(wildcards, value):
 		return value
@@ -180,7 +194,7 @@ func (h *hasher) text(field, value string, keep bool) string {
 }
 
 // field hashes a field of an object.
-func (h *hasher) field(object map[string]any, name string, value any, keep bool) {
+func (h *hasher) field(object map[string]any, name string, value any, in scope) {
 	values, isList := value.([]any)
 	switch {
 	case name == "values" && isList && object["key"] != nil:
@@ -188,7 +202,11 @@ func (h *hasher) field(object map[string]any, name string, value any, keep bool)
 	case name == "labels", name == "matchLabels":
 		h.labels(value)
 	case name == "nodeSelector", name == "selector":
-		h.selector(value, keep)
+		h.selector(value, in)
+	case name == "claimRef":
+		claim, _ := value.(map[string]any)
+		namespace := text(claim["namespace"])
+		claim["namespace"], claim["name"] = h.namespace(namespace), h.claim(namespace, text(claim["name"]))
 	case name == "disruptedPods":
 		// How many there are is read, and not which.
 		pods, _ := value.(map[string]any)
@@ -198,17 +216,17 @@ func (h *hasher) field(object map[string]any, name string, value any, keep bool)
 		}
 		object[name] = hashed
 	default:
-		object[name] = h.hashed(name, value, keep)
+		object[name] = h.hashed(name, value, in)
 	}
 }
 
 // selector hashes a selector: a map of labels, or one of matchLabels and matchExpressions.
-func (h *hasher) selector(selector any, keep bool) {
+func (h *hasher) selector(selector any, in scope) {
 	h.labels(selector)
 	all, _ := selector.(map[string]any)
 	for name, value := range all {
 		if _, is := value.(string); !is {
-			h.field(all, name, value, keep)
+			h.field(all, name, value, in)
 		}
 	}
 }
@@ -259,7 +277,11 @@ func (h *hasher) annotations(metadata map[string]any) {
 			"machine.openshift.io/cluster-api-delete-machine", "machine.openshift.io/exclude-node-draining":
 			all[name] = h.name(content)
 		default:
-			delete(all, name)
+			if hashed, is := h.storageAnnotation(name, content); is {
+				all[name] = hashed
+			} else {
+				delete(all, name)
+			}
 		}
 	}
 }

@@ -28,10 +28,12 @@ type hasher struct {
 	// nodes are the names of nodes, and naming caches which texts have one of them.
 	nodes  map[string]bool
 	naming map[string]bool
+	// sets are the StatefulSets and their claim templates.
+	sets map[setKey]bool
 }
 
 func newHasher() (*hasher, error) {
-	h := &hasher{key: make([]byte, 32), known: map[string]string{}, nodes: map[string]bool{}, naming: map[string]bool{}}
+	h := &hasher{key: make([]byte, 32), known: map[string]string{}, nodes: map[string]bool{}, naming: map[string]bool{}, sets: map[setKey]bool{}}
 	_, err := rand.Read(h.key)
 	return h, err
 }
@@ -64,10 +66,13 @@ func (h *hasher) ofObject(resource schema.GroupResource, metadata map[string]any
 		return h.namespace(name)
 	case resource == podResource.GroupResource():
 		if prefix, ordinal, numbered := snapshot.Ordinal(name); numbered && ofStatefulSet(metadata) {
-			// The pods of a StatefulSet are created in the order of these numbers.
+			// The pods of a StatefulSet are created in the order of these numbers. One that does not exist has pods.
+			h.sets[setKey{text(metadata["namespace"]), prefix, ""}] = true
 			return h.name(prefix) + "-" + strconv.Itoa(ordinal)
 		}
 		return h.name(name)
+	case resource == claimResource:
+		return h.claim(text(metadata["namespace"]), name)
 	case keep:
 		return h.kept(name)
 	}

@@ -69,12 +69,15 @@ func TestWrite_anOpenShiftClusterIsRecordedWithTheRightsOfAPlan(t *testing.T) {
 	api := withMonitoring(installer)
 	defer api.Close()
 	source := recorder(t, api,
-		mayRead("", "nodes", "pods", "namespaces", "resourcequotas", "persistentvolumes", "persistentvolumeclaims", "replicationcontrollers"),
+		mayRead("", "nodes", "pods", "namespaces", "resourcequotas", "limitranges", "persistentvolumes", "persistentvolumeclaims", "replicationcontrollers"),
+		mayRead("admissionregistration.k8s.io", "mutatingadmissionpolicies", "mutatingadmissionpolicybindings"),
+		mayRead("storage.k8s.io", "storageclasses", "csidrivers", "csinodes", "csistoragecapacities"),
 		mayRead("apps", "*"), mayRead("batch", "*"), mayRead("policy", "*"), mayRead("operator.openshift.io", "*"),
 		rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{"configmaps"}, ResourceNames: []string{"cluster-monitoring-config", "user-workload-monitoring-config"}, Verbs: []string{"get"}})
 	var b bytes.Buffer
-	if _, err := recorded.Write(t.Context(), &b, source, recorded.Options{}); err != nil {
-		t.Fatal(err)
+	summary, err := recorded.Write(t.Context(), &b, source, recorded.Options{})
+	if err != nil || len(summary.Missing) > 0 {
+		t.Fatalf("missing are %q: %v", summary.Missing, err)
 	}
 	if _, err := recorded.Read(bytes.NewReader(b.Bytes())); err != nil {
 		t.Fatalf("a file that was written without an error: %v", err)

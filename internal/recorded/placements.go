@@ -5,6 +5,7 @@ package recorded
 
 import (
 	"bytes"
+	"context"
 
 	"go.yaml.in/yaml/v3"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -144,4 +145,45 @@ func (c *configText) Write(p []byte) (int, error) {
 		return 0, bytes.ErrTooLarge
 	}
 	return c.Buffer.Write(p)
+}
+
+// configs records the ConfigMaps of OpenShift's monitoring, by name: no others are read.
+func (r *recording) configs(ctx context.Context) error {
+	k := kindRecord{Version: "v1", Resource: configMaps.Resource, Kind: "ConfigMap"}
+	if r.hasher != nil {
+		return r.noConfigs(k)
+	}
+	var found []*unstructured.Unstructured
+	for _, ref := range configRefs {
+		object, err := r.source.Object(ctx, k.gvr(), ref.Namespace, ref.Name)
+		switch is, known := missing(err); {
+		case !known:
+			return err
+		case is == stateForbidden:
+			continue
+		case is == stateRecorded:
+			found = append(found, reduceConfig(ref, object))
+		}
+		k.Some = append(k.Some, ref.Namespace+"/"+ref.Name)
+	}
+	if len(k.Some) == 0 {
+		return r.noConfigs(k)
+	}
+	if err := r.begin(k); err != nil {
+		return err
+	}
+	for _, object := range found {
+		if err := r.object(k, object); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// noConfigs marks the ConfigMaps as missing where OpenShift's monitoring reads them.
+func (r *recording) noConfigs(k kindRecord) error {
+	if _, openshift := r.serves.first("operator.openshift.io", func(ServedResource) bool { return true }); !openshift {
+		return nil
+	}
+	return r.hidden(k)
 }

@@ -6,6 +6,7 @@ package recorded
 import (
 	"strings"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
@@ -17,7 +18,7 @@ var metadataFields = values("name", "namespace", "uid", "resourceVersion", "gene
 })
 
 // annotationsKept are the annotations that verdicts read, beside those of kubetaint.io: of nodes and
-// pods (internal/kube/slim.go), Machines and MachineSets (internal/kube/machineslim.go), namespaces
+// pods (internal/kube/slim.go), claims, volumes and StorageClasses (internal/kube/openstorage.go), Machines and MachineSets (internal/kube/machineslim.go), namespaces
 // (internal/admission/rules.go), and those by which other tools mark their objects
 // (internal/workload/writers.go).
 var annotationsKept = values(
@@ -26,6 +27,7 @@ var annotationsKept = values(
 	"autoscaling.openshift.io/machineautoscaler", "machine.openshift.io/cluster-api-autoscaler-node-group-min-size",
 	"machine.openshift.io/cluster-api-autoscaler-node-group-max-size", "capacity.cluster-autoscaler.kubernetes.io/taints",
 	"scheduler.alpha.kubernetes.io/defaultTolerations", "scheduler.alpha.kubernetes.io/tolerationsWhitelist",
+	bindCompleted, selectedNode, corev1.BetaStorageClassAnnotation, "storageclass.kubernetes.io"+isDefaultClass, "storageclass.beta.kubernetes.io"+isDefaultClass,
 	"meta.helm.sh/release-name", "argocd.argoproj.io/tracking-id", "argocd.argoproj.io/instance",
 	"kustomize.toolkit.fluxcd.io/name", "helm.toolkit.fluxcd.io/name", "olm.owner",
 )

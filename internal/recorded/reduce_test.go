@@ -20,7 +20,7 @@ func secretFields() (spec, status map[string]any) {
 	secret := func() map[string]any { return map[string]any{"password": canary, "list": []any{canary}} }
 	spec, status = map[string]any{}, map[string]any{}
 	for _, name := range []string{
-		"test", "paused", "podManagementPolicy", "parallelism", "completions", "suspend", "minReadySeconds", "replicas", "triggers", "config", "nodePlacement", "jobTemplate",
+		"test", "paused", "podManagementPolicy", "parallelism", "completions", "suspend", "minReadySeconds", "replicas", "triggers", "config", "nodePlacement", "jobTemplate", "volumeClaimTemplates",
 	} {
 		spec[name] = secret()
 	}

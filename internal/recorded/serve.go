@@ -107,7 +107,7 @@ func (c *Cluster) read(q request) (code int, media string, body []byte) {
 	switch {
 	case k == nil && !c.has(q.resource), k != nil && k.State == stateUnserved, q.subresource != "":
 		return failure(notServed(q.resource))
-	case k == nil || k.State == stateForbidden:
+	case k == nil || k.State == stateForbidden, !c.header.Storage && q.claimTemplates():
 		return failure(notRecorded(q))
 	case q.key.name != "":
 		return k.get(q)
@@ -115,6 +115,11 @@ func (c *Cluster) read(q request) (code int, media string, body []byte) {
 		return failure(notRecorded(q))
 	}
 	return k.list(q)
+}
+
+// claimTemplates reports whether a request is for the claim templates of StatefulSets: no other lists these whole.
+func (q *request) claimTemplates() bool {
+	return q.resource == statefulSets && q.key.name == "" && !asMetadata(q.accept)
 }
 
 // has reports whether the cluster serves a resource, or may.

@@ -55,6 +55,10 @@ var builtin = []kindRecord{
 	{Version: "v1", Resource: "limitranges", Kind: "LimitRange"},
 	{Version: "v1", Resource: "persistentvolumes", Kind: "PersistentVolume"},
 	{Version: "v1", Resource: "persistentvolumeclaims", Kind: "PersistentVolumeClaim"},
+	{Group: storageGroup, Version: "v1", Resource: "storageclasses", Kind: "StorageClass"},
+	{Group: storageGroup, Version: "v1", Resource: "csidrivers", Kind: "CSIDriver"},
+	{Group: storageGroup, Version: "v1", Resource: "csinodes", Kind: "CSINode"},
+	{Group: storageGroup, Version: "v1", Resource: "csistoragecapacities", Kind: "CSIStorageCapacity"},
 }
 
 // required are the kinds without which there is no verdict.

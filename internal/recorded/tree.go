@@ -31,7 +31,9 @@ var (
 	// texts is an object whose fields have any name and are texts or numbers, such as labels.
 	texts = tree{anyName: nil}
 	// amounts is an object whose fields have any name and are amounts, such as requests.
-	amounts = tree{anyName: {anAmount: nil}}
+	amounts = tree{anyName: amount}
+	// amount is an amount.
+	amount = tree{anAmount: nil}
 	// number is a number, or a text of one.
 	number = tree{onlyNumber: nil}
 )

@@ -14,6 +14,7 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
+	storagev1 "k8s.io/api/storage/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 )
@@ -27,7 +28,9 @@ var typed = map[string]func() any{
 	"DaemonSet": func() any { return &appsv1.DaemonSet{} }, "ReplicaSet": func() any { return &appsv1.ReplicaSet{} },
 	"Job": func() any { return &batchv1.Job{} }, "CronJob": func() any { return &batchv1.CronJob{} },
 	"PodDisruptionBudget": func() any { return &policyv1.PodDisruptionBudget{} }, "ResourceQuota": func() any { return &corev1.ResourceQuota{} },
-	"LimitRange": func() any { return &corev1.LimitRange{} },
+	"LimitRange": func() any { return &corev1.LimitRange{} }, "StorageClass": func() any { return &storagev1.StorageClass{} },
+	"CSIDriver": func() any { return &storagev1.CSIDriver{} }, "CSINode": func() any { return &storagev1.CSINode{} },
+	"CSIStorageCapacity": func() any { return &storagev1.CSIStorageCapacity{} },
 }
 
 // checkTypes checks that what is kept of an object of Kubernetes has the types of its kind, and that nothing was

@@ -15,6 +15,7 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
+	storagev1 "k8s.io/api/storage/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -139,15 +140,19 @@ func shop(more ...fakeapi.Kind) *fakeapi.Server {
 			"scheduler.alpha.kubernetes.io/defaultTolerations": `[{"key":"team","operator":"Exists"}]`, "note": canary,
 		}}},
 		&corev1.PersistentVolume{ObjectMeta: noted("", "pv"), Spec: corev1.PersistentVolumeSpec{
-			PersistentVolumeSource: corev1.PersistentVolumeSource{CSI: &corev1.CSIPersistentVolumeSource{Driver: canary, VolumeHandle: canary}},
+			PersistentVolumeSource: corev1.PersistentVolumeSource{CSI: &corev1.CSIPersistentVolumeSource{Driver: "csi.example.com", VolumeHandle: canary, VolumeAttributes: map[string]string{"share": canary}}},
 			NodeAffinity: &corev1.VolumeNodeAffinity{Required: &corev1.NodeSelector{NodeSelectorTerms: []corev1.NodeSelectorTerm{{
 				MatchExpressions: []corev1.NodeSelectorRequirement{{Key: "pool", Operator: corev1.NodeSelectorOpIn, Values: []string{"a"}}},
 			}}}},
 		}},
-		&corev1.PersistentVolumeClaim{ObjectMeta: noted("shop", "data"), Spec: corev1.PersistentVolumeClaimSpec{VolumeName: "pv", StorageClassName: new(canary)}},
+		&corev1.PersistentVolumeClaim{ObjectMeta: noted("shop", "data"), Spec: corev1.PersistentVolumeClaimSpec{VolumeName: "pv", StorageClassName: new("fast")}},
+		&storagev1.StorageClass{ObjectMeta: noted("", "fast"), Provisioner: "csi.example.com", Parameters: map[string]string{"password": canary}, MountOptions: []string{canary}},
+		&storagev1.CSIDriver{ObjectMeta: noted("", "csi.example.com"), Spec: storagev1.CSIDriverSpec{TokenRequests: []storagev1.TokenRequest{{Audience: canary}}}},
+		&storagev1.CSINode{ObjectMeta: noted("", "a"), Spec: storagev1.CSINodeSpec{Drivers: []storagev1.CSINodeDriver{{Name: "csi.example.com", NodeID: canary}}}},
+		&storagev1.CSIStorageCapacity{ObjectMeta: noted("shop", "csisc-1"), StorageClassName: "fast"},
 		&appsv1.Deployment{ObjectMeta: deployment, Spec: appsv1.DeploymentSpec{Replicas: &small, Selector: selector, Template: template}},
 		&appsv1.ReplicaSet{ObjectMeta: noted("shop", "web-1", controlled("apps/v1", "Deployment", "web")...), Spec: appsv1.ReplicaSetSpec{Replicas: &small, Selector: selector, Template: template}},
-		&appsv1.StatefulSet{ObjectMeta: noted("shop", "db"), Spec: appsv1.StatefulSetSpec{Replicas: &small, Selector: selector, Template: template}},
+		&appsv1.StatefulSet{ObjectMeta: noted("shop", "db"), Spec: appsv1.StatefulSetSpec{Replicas: &small, Selector: selector, Template: template, VolumeClaimTemplates: []corev1.PersistentVolumeClaim{{ObjectMeta: noted("", "logs")}}}},
 		&appsv1.DaemonSet{ObjectMeta: noted("shop", "agent"), Spec: appsv1.DaemonSetSpec{Selector: selector, Template: template}},
 		&batchv1.Job{ObjectMeta: noted("shop", "job-1", controlled("batch/v1", "CronJob", "job")...), Spec: batchv1.JobSpec{Template: template}},
 		&batchv1.CronJob{ObjectMeta: noted("shop", "job"), Spec: batchv1.CronJobSpec{Schedule: "@daily", JobTemplate: batchv1.JobTemplateSpec{Spec: batchv1.JobSpec{Template: template}}}},

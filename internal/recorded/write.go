@@ -114,8 +114,12 @@ func Write(ctx context.Context, w io.Writer, source Source, options Options) (Su
 		return Summary{}, err
 	}
 	r := &recording{source: source, encoder: e, serves: header.Serves, owners: map[schema.GroupKind]bool{}, done: map[schema.GroupResource]bool{}}
+	if r.handles, err = newHasher(); err != nil {
+		return Summary{}, err
+	}
 	if options.HashNames {
-		if r.hasher, err = newHasher(); err != nil {
+		r.hasher = r.handles
+		if err := r.sets(ctx); err != nil {
 			return Summary{}, err
 		}
 	}
@@ -138,7 +142,7 @@ func describe(ctx context.Context, source Source, options Options) (Header, erro
 	if err != nil {
 		return Header{}, err
 	}
-	header.Serves, header.ShortNames = served(lists, stale), true
+	header.Serves, header.ShortNames, header.Storage = served(lists, stale), true, true
 	if header.Custom, err = source.CustomResources(ctx); err != nil {
 		return Header{}, err
 	}
@@ -157,8 +161,9 @@ type recording struct {
 	source  Source
 	encoder *encoder
 	serves  catalog
-	hasher  *hasher
-	summary Summary
+	// handles hashes what no file has readable, and hasher names as well, nil where these stay readable.
+	handles, hasher *hasher
+	summary         Summary
 	// owners are the kinds that own recorded objects, and done those that were recorded.
 	owners map[schema.GroupKind]bool
 	done   map[schema.GroupResource]bool
@@ -292,6 +297,9 @@ func (r *recording) object(k kindRecord, object *unstructured.Unstructured) erro
 	object.SetAPIVersion(k.apiVersion())
 	object.SetKind(k.Kind)
 	r.owned(object.GetOwnerReferences())
+	if k.gvr().GroupResource() == volumeResource {
+		r.handles.handle(object.Object)
+	}
 	if r.hasher != nil {
 		r.hasher.object(k.gvr().GroupResource(), object.Object)
 	}
@@ -349,45 +357,4 @@ func (r *recording) hidden(k kindRecord) error {
 		return err
 	}
 	return r.ended(k, kube.ErrForbidden)
-}
-
-// configs records the ConfigMaps of OpenShift's monitoring, by name: no others are read.
-func (r *recording) configs(ctx context.Context) error {
-	k := kindRecord{Version: "v1", Resource: configMaps.Resource, Kind: "ConfigMap"}
-	if r.hasher != nil {
-		return r.noConfigs(k)
-	}
-	var found []*unstructured.Unstructured
-	for _, ref := range configRefs {
-		object, err := r.source.Object(ctx, k.gvr(), ref.Namespace, ref.Name)
-		switch is, known := missing(err); {
-		case !known:
-			return err
-		case is == stateForbidden:
-			continue
-		case is == stateRecorded:
-			found = append(found, reduceConfig(ref, object))
-		}
-		k.Some = append(k.Some, ref.Namespace+"/"+ref.Name)
-	}
-	if len(k.Some) == 0 {
-		return r.noConfigs(k)
-	}
-	if err := r.begin(k); err != nil {
-		return err
-	}
-	for _, object := range found {
-		if err := r.object(k, object); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// noConfigs marks the ConfigMaps as missing where OpenShift's monitoring reads them.
-func (r *recording) noConfigs(k kindRecord) error {
-	if _, openshift := r.serves.first("operator.openshift.io", func(ServedResource) bool { return true }); !openshift {
-		return nil
-	}
-	return r.hidden(k)
 }

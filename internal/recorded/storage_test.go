@@ -1,0 +1,133 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package recorded_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/labels"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/kube"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/placement"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/planner"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/recorded"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
+)
+
+// judged is a report on a taint that evicts the pods of pool 1, with what it needs of the storage.
+func judged(t *testing.T, c *kube.Cluster) (*eviction.Report, *snapshot.Snapshot) {
+	t.Helper()
+	s, err := c.Snapshot(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	pool, err := labels.Parse("pool=1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var report *eviction.Report
+	s, err = c.Judge(t.Context(), s, func(s *snapshot.Snapshot) []*snapshot.Pod {
+		change := planner.WhatIf(s.SortedNodes(), planner.Target{Selector: pool}, []corev1.Taint{{Key: "k", Effect: corev1.TaintEffectNoExecute}}, nil)
+		report = eviction.Evaluate(s, change, eviction.ComparisonOff)
+		return report.Evicted()
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return report, s
+}
+
+// outcomes compares what becomes of pods.
+var outcomes = cmp.Options{cmpopts.IgnoreUnexported(placement.Outcome{}), cmpopts.IgnoreFields(snapshot.Pod{}, "Scheduling")}
+
+// TestWrite_volumesDecideInARecordingAsInTheCluster: the pods of random clusters with claims in every state fit the same
+// nodes, for the same reasons, of the cluster, its recording and its files. Hashed names change no number.
+func TestWrite_volumesDecideInARecordingAsInTheCluster(t *testing.T) {
+	t.Parallel()
+	const seeds = 60
+	var storage, unmodelled, pending, placed int
+	for seed := range uint64(seeds) {
+		w := storageOf(seed)
+		want, s := judged(t, connect(t, w.Client()))
+		file, _ := record(t, w.Client(), recorded.Options{})
+		got, _ := judged(t, connect(t, read(t, file).Transport()))
+		if diff := cmp.Diff(want.Outcome(), got.Outcome(), outcomes); diff != "" {
+			t.Errorf("seed %d: the recording gives another outcome: %s", seed, diff)
+		}
+		hashed, _ := record(t, w.Client(), recorded.Options{HashNames: true})
+		got, _ = judged(t, connect(t, read(t, hashed).Transport()))
+		if diff := cmp.Diff(want.Summary(), got.Summary()); diff != "" || len(want.Outcome().UnmodelledStorage) != len(got.Outcome().UnmodelledStorage) {
+			t.Errorf("seed %d: the hashed recording gives another outcome: %s\n%q\n%q", seed, diff, want.Outcome().UnmodelledStorage, got.Outcome().UnmodelledStorage)
+		}
+		if seed < 10 {
+			c, err := recorded.Open(w.lists(t))
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, _ = judged(t, connect(t, c.Transport()))
+			if diff := cmp.Diff(want.Outcome(), got.Outcome(), outcomes); diff != "" {
+				t.Errorf("seed %d: the folder gives another outcome: %s", seed, diff)
+			}
+		}
+		out := want.Outcome()
+		if s.Storage != nil && s.Attachments != nil {
+			storage++
+		}
+		unmodelled += len(out.UnmodelledStorage)
+		pending, placed = pending+out.Pending.Min, placed+out.Placed.Min
+		w.Close()
+	}
+	if storage < seeds/3 || unmodelled < seeds/3 || pending < seeds/2 || placed < seeds/2 {
+		t.Errorf("storage is read in %d of %d clusters, which leave %d parts open, %d pods Pending and %d placed: the test shows little", storage, seeds, unmodelled, pending, placed)
+	}
+}
+
+func TestWrite_noSecretOfStorageIsInTheFile(t *testing.T) {
+	t.Parallel()
+	for seed := range uint64(5) {
+		w := storageOf(seed)
+		for _, hash := range []bool{false, true} {
+			file, _ := record(t, w.Client(), recorded.Options{HashNames: hash})
+			wantAbsent(t, plain(t, file), canary)
+			if hash {
+				wantAbsent(t, plain(t, file), "acme")
+			}
+		}
+		w.Close()
+	}
+}
+
+// TestWrite_hashedClaimsOfStatefulSetsAreMadeOfTheirParts: plans take the name of the claim template from the name of a
+// claim and that of its pod.
+func TestWrite_hashedClaimsOfStatefulSetsAreMadeOfTheirParts(t *testing.T) {
+	t.Parallel()
+	w := storageOf(1)
+	defer w.Close()
+	file, _ := record(t, w.Client(), recorded.Options{HashNames: true})
+	s, err := connect(t, read(t, file).Transport()).Snapshot(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var taken int
+	for _, pods := range s.Pods {
+		for _, p := range pods {
+			if p.Controller == nil || !p.Controller.StatefulSet() {
+				continue
+			}
+			taken++
+			if !slices.ContainsFunc(p.Claims, func(c string) bool { return strings.HasSuffix(c, "-"+p.Name) }) {
+				t.Errorf("the claims %q do not end with the name of the pod %s", p.Claims, p.Name)
+			}
+		}
+	}
+	if taken != 8 {
+		t.Errorf("%d pods of StatefulSets", taken)
+	}
+}
