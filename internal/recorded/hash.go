@@ -76,7 +76,7 @@ func (h *hasher) object(resource schema.GroupResource, object map[string]any) {
 	namespace := text(metadata["namespace"])
 	// Names of Machines begin with that of the cluster.
 	keep := systemNamespace(namespace) && resource.Group != machineGroup
-	h.nodesOf(resource, object)
+	h.namesOf(resource, object)
 	metadata["name"] = h.ofObject(resource, metadata, keep)
 	if namespace != "" {
 		metadata["namespace"] = h.namespace(namespace)

@@ -28,7 +28,7 @@ type hasher struct {
 	// nodes are the names of nodes, and naming caches which texts have one of them.
 	nodes  map[string]bool
 	naming map[string]bool
-	// sets are the StatefulSets and their claim templates.
+	// sets are the claim templates of StatefulSets.
 	sets map[setKey]bool
 }
 
@@ -66,8 +66,7 @@ func (h *hasher) ofObject(resource schema.GroupResource, metadata map[string]any
 		return h.namespace(name)
 	case resource == podResource.GroupResource():
 		if prefix, ordinal, numbered := snapshot.Ordinal(name); numbered && ofStatefulSet(metadata) {
-			// The pods of a StatefulSet are created in the order of these numbers. One that does not exist has pods.
-			h.sets[setKey{text(metadata["namespace"]), prefix, ""}] = true
+			// The pods of a StatefulSet are created in the order of these numbers.
 			return h.name(prefix) + "-" + strconv.Itoa(ordinal)
 		}
 		return h.name(name)
@@ -136,8 +135,8 @@ func (h *hasher) node(name string) {
 	}
 }
 
-// nodesOf remembers the names of nodes that an object has.
-func (h *hasher) nodesOf(resource schema.GroupResource, object map[string]any) {
+// namesOf remembers the names of nodes and claim templates that an object has.
+func (h *hasher) namesOf(resource schema.GroupResource, object map[string]any) {
 	switch metadata, _ := object["metadata"].(map[string]any); resource {
 	case nodeResource.GroupResource():
 		labels, _ := metadata["labels"].(map[string]any)
@@ -149,6 +148,7 @@ func (h *hasher) nodesOf(resource schema.GroupResource, object map[string]any) {
 		status, _ := object["status"].(map[string]any)
 		h.node(text(spec["nodeName"]))
 		h.node(text(status["nominatedNodeName"]))
+		h.setOf(metadata, spec)
 	}
 }
 

@@ -61,12 +61,11 @@ func (h *hasher) handle(volume map[string]any) {
 	}
 }
 
-// setKey names a StatefulSet, or a claim template of it.
+// setKey names a claim template of a StatefulSet.
 type setKey struct{ namespace, name, template string }
 
-// set remembers a StatefulSet with its claim templates.
+// set remembers the claim templates of a StatefulSet.
 func (h *hasher) set(object *unstructured.Unstructured) {
-	h.sets[setKey{object.GetNamespace(), object.GetName(), ""}] = true
 	templates, _, _ := unstructured.NestedSlice(object.Object, "spec", "volumeClaimTemplates")
 	for _, one := range templates {
 		template, _ := one.(map[string]any)
@@ -93,36 +92,38 @@ func (r *recording) sets(ctx context.Context) error {
 	return nil
 }
 
+// setOf remembers the claim templates that the claims of a pod are of: there may be no right to list StatefulSets.
+func (h *hasher) setOf(metadata, spec map[string]any) {
+	name, namespace := text(metadata["name"]), text(metadata["namespace"])
+	set, _, numbered := snapshot.Ordinal(name)
+	if !numbered || !ofStatefulSet(metadata) {
+		return
+	}
+	volumes, _ := spec["volumes"].([]any)
+	for _, one := range volumes {
+		volume, _ := one.(map[string]any)
+		source, _ := volume["persistentVolumeClaim"].(map[string]any)
+		if template, is := strings.CutSuffix(text(source["claimName"]), "-"+name); is {
+			h.sets[setKey{namespace, set, template}] = true
+		}
+	}
+}
+
 // claim returns the name of a claim as it is recorded. One that a StatefulSet creates is made of the name of the claim
 // template and that of the pod, by which plans find the template (internal/snapshot/storage.go, templateOf).
 func (h *hasher) claim(namespace, name string) string {
 	if prefix, ordinal, numbered := snapshot.Ordinal(name); numbered {
-		if template, set := h.partsOf(namespace, prefix); set != "" {
-			return h.name(template) + "-" + h.name(set) + "-" + strconv.Itoa(ordinal)
+		for at := range prefix {
+			// Either part can have hyphens.
+			if prefix[at] == '-' && h.sets[setKey{namespace, prefix[at+1:], prefix[:at]}] {
+				return h.name(prefix[:at]) + "-" + h.name(prefix[at+1:]) + "-" + strconv.Itoa(ordinal)
+			}
 		}
 	}
 	if systemNamespace(namespace) {
 		return h.kept(name)
 	}
 	return h.name(name)
-}
-
-// partsOf returns the claim template and the StatefulSet of which a name is made, "" for none. Either can have hyphens:
-// a template that exists counts first, and then the longest name of a StatefulSet.
-func (h *hasher) partsOf(namespace, name string) (template, set string) {
-	for at, c := range name {
-		if c != '-' || at == 0 {
-			continue
-		}
-		before, after := name[:at], name[at+1:]
-		if h.sets[setKey{namespace, after, before}] {
-			return before, after
-		}
-		if set == "" && h.sets[setKey{namespace, after, ""}] {
-			template, set = before, after
-		}
-	}
-	return template, set
 }
 
 // storageAnnotation returns the value of an annotation of claims, volumes and classes as it is recorded, and false for

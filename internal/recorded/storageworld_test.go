@@ -38,9 +38,8 @@ func storageOf(seed uint64) *storing {
 	w.classes()
 	w.Add(&corev1.ResourceQuota{ObjectMeta: metav1.ObjectMeta{Namespace: "none", Name: "none"}}, &corev1.LimitRange{ObjectMeta: metav1.ObjectMeta{Namespace: "none", Name: "none"}})
 	for _, namespace := range []string{"shop", "openshift-logging"} {
-		for _, set := range []string{"db", "my-db"} {
-			w.set(namespace, set)
-		}
+		w.set(namespace, "db", w.pick("data", "data-my"))
+		w.set(namespace, "my-db", "logs")
 		w.ephemeral(namespace)
 		w.waiting(namespace)
 	}
@@ -203,7 +202,8 @@ func (w *storing) claim(namespace, name string, owners ...metav1.OwnerReference)
 	case 6:
 		c.Annotations[corev1.BetaStorageClassAnnotation], v.Annotations[corev1.BetaStorageClassAnnotation] = "local", "local"
 	default:
-		c.Status.Phase, c.Spec.VolumeName = corev1.ClaimBound, v.Name
+		// Its phase follows the annotation.
+		c.Status.Phase, c.Spec.VolumeName = corev1.PersistentVolumeClaimPhase(w.pick("Bound", "Bound", "Pending")), v.Name
 		c.Annotations["pv.kubernetes.io/bind-completed"] = "yes"
 		v.Status.Phase, v.Spec.ClaimRef = corev1.VolumeBound, &corev1.ObjectReference{Namespace: namespace, Name: name, UID: c.UID}
 	}
@@ -222,8 +222,8 @@ func claiming(name string) corev1.Volume {
 }
 
 // set adds a StatefulSet of Kubernetes or of OpenKruise, its pods and most of their claims.
-func (w *storing) set(namespace, name string) {
-	template := corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Name: "data", Annotations: map[string]string{"note": canary}, Labels: map[string]string{"note": canary}}, Spec: w.request()}
+func (w *storing) set(namespace, name, claims string) {
+	template := corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Name: claims, Annotations: map[string]string{"note": canary}, Labels: map[string]string{"note": canary}}, Spec: w.request()}
 	if w.some(4) {
 		template.Annotations[corev1.BetaStorageClassAnnotation] = "local"
 	}
@@ -242,8 +242,8 @@ func (w *storing) set(namespace, name string) {
 	}
 	for n := range 2 {
 		pod := fmt.Sprintf("%s-%d", name, n)
-		w.Add(w.pod(namespace, pod, w.controlled(group, "StatefulSet", namespace, name), claiming("data-"+pod)))
-		w.claim(namespace, "data-"+pod)
+		w.Add(w.pod(namespace, pod, w.controlled(group, "StatefulSet", namespace, name), claiming(claims+"-"+pod)))
+		w.claim(namespace, claims+"-"+pod)
 	}
 }
 
