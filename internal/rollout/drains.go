@@ -102,7 +102,7 @@ func (r *run) again(ctx context.Context) (looked, error) {
 		err = now.obstacle()
 	}
 	if err == nil && r.hooks.begin != nil {
-		err = r.hooks.begin(now.Plan)
+		err = r.hooks.begin(ctx, now.Plan)
 	}
 	return now, err
 }

@@ -39,7 +39,7 @@ func (e *SetRefusedError) Error() string { return e.Refusals[0].Why }
 
 // allowed checks a whole plan before the first write. A change without pods has none to
 // evict, and rollouts of machines that go on have begun already.
-func (r *run) allowed(plan planner.Plan) error {
+func (r *run) allowed(ctx context.Context, plan planner.Plan) error {
 	plan = plan.Beginning()
 	if set, refusals := plan.Refused(); set != nil {
 		return &SetRefusedError{Set: set, Refusals: refusals}
@@ -48,12 +48,13 @@ func (r *run) allowed(plan planner.Plan) error {
 		return nil
 	}
 	steps, report := plan.Impact()
-	return r.within(steps, report, false)
+	return r.within(ctx, steps, report, false)
 }
 
-func (r *run) within(steps []planner.Step, report *eviction.Report, began bool) error {
+func (r *run) within(ctx context.Context, steps []planner.Step, report *eviction.Report, began bool) error {
 	over := new(eviction.LimitsError)
 	if errors.As(r.change.Limits.Allow(report), &over) {
+		over.NodeGroups = r.cluster.NodeGroupsFor(ctx, report.LeavesPending())
 		return &LimitsError{LimitsError: over, Steps: steps, Began: began}
 	}
 	return nil
@@ -88,7 +89,7 @@ func (r *run) approve(ctx context.Context, fresh planner.NodePlan) error {
 		step.Nodes.Switches = slices.DeleteFunc(slices.Clone(step.Nodes.Switches), func(s planner.Switch) bool {
 			return !slices.ContainsFunc(fresh.Switches, func(f planner.Switch) bool { return f.Node.Name == s.Node.Name })
 		})
-		if err := r.within([]planner.Step{step}, step.Report.On(step.Nodes.Names()), true); err != nil {
+		if err := r.within(ctx, []planner.Step{step}, step.Report.On(step.Nodes.Names()), true); err != nil {
 			return err
 		}
 	}

@@ -112,7 +112,7 @@ func (l looked) obstacle() error {
 }
 
 // begin asks once more before the first write: half a change is worse than none.
-func (l looked) begin(allowed func(planner.Plan) error) error {
+func (l looked) begin(ctx context.Context, allowed func(context.Context, planner.Plan) error) error {
 	for _, t := range l.workloads {
 		writes := slices.ContainsFunc(l.Steps, func(s planner.Step) bool { return s.Kind == planner.Expand && s.Workload == t.Workload && s.Template() })
 		if !writes || t.NoWait {
@@ -125,7 +125,7 @@ func (l looked) begin(allowed func(planner.Plan) error) error {
 	if allowed == nil {
 		return nil
 	}
-	return allowed(l.Plan)
+	return allowed(ctx, l.Plan)
 }
 
 // plan asks the planner what is left to do by what is known.

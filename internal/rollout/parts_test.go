@@ -157,7 +157,7 @@ func TestAllowed_withoutPods(t *testing.T) {
 	for _, pods := range []bool{false, true} {
 		r := newRun(nil, Change{Limits: eviction.Limits{MaxPods: &none}}, eviction.ComparisonOff)
 		r.pods = pods
-		if err := r.allowed(plan); (err != nil) != pods {
+		if err := r.allowed(t.Context(), plan); (err != nil) != pods {
 			t.Errorf("with pods %t it ends with %v", pods, err)
 		}
 	}

@@ -59,7 +59,7 @@ type Result struct {
 // hooks are asked while a change is carried out, and can stop it.
 type hooks struct {
 	// begin is asked with the whole plan before the first write.
-	begin func(planner.Plan) error
+	begin func(context.Context, planner.Plan) error
 	// approve is asked right before nodes are written, with those that are new since.
 	approve func(context.Context, planner.NodePlan) error
 }
@@ -206,7 +206,7 @@ func (r *run) begin(ctx context.Context, plan looked) error {
 	if r.begun || len(plan.Steps) == 0 {
 		return nil
 	}
-	if err := plan.begin(r.hooks.begin); err != nil {
+	if err := plan.begin(ctx, r.hooks.begin); err != nil {
 		return err
 	}
 	r.begun, r.checked = true, plan.snapshot

@@ -208,7 +208,7 @@ func TestRun_asksBeforeTheFirstWriteOfALaterRound(t *testing.T) {
 			}
 		}
 		no := errors.New("no")
-		_, err := carry(t.Context(), api.follow(t, true), Change{Workloads: wanting(teamA, "web")}, hooks{begin: func(planner.Plan) error { return no }})
+		_, err := carry(t.Context(), api.follow(t, true), Change{Workloads: wanting(teamA, "web")}, hooks{begin: func(context.Context, planner.Plan) error { return no }})
 		if begun, _ := api.writes(); !errors.Is(err, no) || len(begun) > 0 {
 			t.Errorf("got %v, and wrote %v", err, begun)
 		}
@@ -261,7 +261,7 @@ func TestRun_readsEachWorkloadAFewTimesHoweverManyThereAre(t *testing.T) {
 				api := newServer(t, aNode("n1", "gpu", "*"+teamA))
 				api.addSets(sets...)
 				asked := 0
-				asks := hooks{begin: func(planner.Plan) error { asked++; return nil }}
+				asks := hooks{begin: func(context.Context, planner.Plan) error { asked++; return nil }}
 				if _, err := carry(t.Context(), api.follow(t, true), fromAToB(names...), asks); err != nil {
 					t.Fatal(err)
 				}

@@ -149,7 +149,7 @@ func TestRun(t *testing.T) {
 		},
 		{
 			name: "a hook that says no at the beginning stops before the first write", taints: "*" + teamA, sets: onA(),
-			change: fromAToB("web"), hooks: hooks{begin: func(planner.Plan) error { return no }}, err: no,
+			change: fromAToB("web"), hooks: hooks{begin: func(context.Context, planner.Plan) error { return no }}, err: no,
 			tolerations: map[string]string{"web": "*" + teamA}, node: "*" + teamA,
 		},
 		{

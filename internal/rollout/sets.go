@@ -168,7 +168,7 @@ func (r *run) allowedRollout(ctx context.Context, key string) error {
 		return &SetRefusedError{Set: set, Refusals: refusals}
 	}
 	steps, report := plan.Impact()
-	return r.within(steps, report, true)
+	return r.within(ctx, steps, report, true)
 }
 
 // readable looks at the MachineSets that no step was about: one whose record is damaged seems to

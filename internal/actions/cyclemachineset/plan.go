@@ -68,11 +68,12 @@ func (a *cycleMachineSet) consequences(ctx context.Context, w wanted, step plann
 	}
 	message.WarnActionDeadlocks(w.title(), step.Switch.Impact.Deadlocks, diags)
 	if over := new(eviction.LimitsError); errors.As(w.budget.Check(begins.Report), &over) {
+		over.NodeGroups = a.Data.Cluster.NodeGroupsFor(ctx, over.Report.LeavesPending())
 		diags.Append(explain(w, &rollout.LimitsError{LimitsError: over, Steps: []planner.Step{step}}))
 		return
 	}
 	about := subject("Replacing", all, w)
-	about.NodeGroups = message.NodeGroups(ctx, a.Data.Cluster, step.Report)
+	about.NodeGroups = a.Data.Cluster.NodeGroupsFor(ctx, step.Report.LeavesPending())
 	message.LogPods(ctx, about, step.Report)
 	summary, detail := message.Preview(about, step.Report)
 	if summary == "" {

@@ -73,7 +73,7 @@ func (a *drainNodes) preview(ctx context.Context, w wanted, diags *diag.Diagnost
 	message.WarnDrainDeadlocks(w.place(), plan.DrainDeadlocks(s), diags)
 	warnPods(w, s, d, diags)
 	about := w.subject("Draining", d)
-	about.NodeGroups = message.NodeGroups(ctx, a.Data.Cluster, report)
+	about.NodeGroups = a.Data.Cluster.NodeGroupsFor(ctx, report.LeavesPending())
 	message.LogPods(ctx, about, report)
 	summary, detail := message.Preview(about, report)
 	if summary == "" {

@@ -97,7 +97,7 @@ func (d *dataSource) Read(ctx context.Context, req datasource.ReadRequest, resp 
 		message.UnableToRead(typeName, err, &resp.Diagnostics)
 		return
 	}
-	change.NodeGroups = message.NodeGroups(ctx, cluster, change.Report)
+	change.NodeGroups = cluster.NodeGroupsFor(ctx, change.Report.LeavesPending())
 	remark(change, &resp.Diagnostics)
 	if resp.Diagnostics.HasError() {
 		return

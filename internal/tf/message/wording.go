@@ -47,7 +47,7 @@ type Subject struct {
 	// Instead reports what to do in place of a change that a limit refuses; empty for what is
 	// said of taints.
 	Instead string
-	// NodeGroups are those to which an autoscaler may add nodes, as NodeGroups returns them.
+	// NodeGroups are those to which an autoscaler may add nodes, as kube.NodeGroups returns them.
 	NodeGroups []string
 }
 

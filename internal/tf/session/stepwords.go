@@ -53,15 +53,14 @@ func (d *Data) Warn(ctx context.Context, w StepWords, plan planner.Plan, diags *
 		check = w.Allow
 	}
 	if over := new(eviction.LimitsError); errors.As(check(whole), &over) {
-		about := w.About(false, steps)
-		about.NodeGroups = message.NodeGroups(ctx, d.Cluster, over.Report)
-		diags.Append(w.Budget.Refused(over, about, w.Rescue))
+		over.NodeGroups = d.Cluster.NodeGroupsFor(ctx, over.Report.LeavesPending())
+		diags.Append(w.Budget.Refused(over, w.About(false, steps), w.Rescue))
 		return
 	}
 	for _, step := range steps {
 		about := w.About(true, []planner.Step{step})
 		about.RefusesStranded = !w.EvictStranded
-		about.NodeGroups = message.NodeGroups(ctx, d.Cluster, step.Report)
+		about.NodeGroups = d.Cluster.NodeGroupsFor(ctx, step.Report.LeavesPending())
 		message.LogPods(ctx, about, step.Report)
 		summary, detail := message.Preview(about, step.Report)
 		if step.Switch != nil {
