@@ -204,9 +204,10 @@ func (h *hasher) field(object map[string]any, name string, value any, in scope) 
 	case name == "nodeSelector", name == "selector":
 		h.selector(value, in)
 	case name == "claimRef":
-		claim, _ := value.(map[string]any)
-		namespace := text(claim["namespace"])
-		claim["namespace"], claim["name"] = h.namespace(namespace), h.claim(namespace, text(claim["name"]))
+		if claim, is := value.(map[string]any); is {
+			namespace := text(claim["namespace"])
+			claim["namespace"], claim["name"] = h.namespace(namespace), h.claim(namespace, text(claim["name"]))
+		}
 	case name == "disruptedPods":
 		// How many there are is read, and not which.
 		pods, _ := value.(map[string]any)
