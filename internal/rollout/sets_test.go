@@ -5,6 +5,7 @@ package rollout
 
 import (
 	"errors"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -59,10 +60,13 @@ func TestRun_countsOfMachineSetsWhatThePlanCounts(t *testing.T) {
 		pod := &corev1.Pod{
 			TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "Pod"},
 			ObjectMeta: metav1.ObjectMeta{Namespace: web.Namespace, Name: "web-0", OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(web, appsv1.SchemeGroupVersion.WithKind("StatefulSet"))}},
-			Spec:       corev1.PodSpec{NodeName: "n1"}, Status: corev1.PodStatus{Phase: corev1.PodRunning},
+			Spec:       corev1.PodSpec{NodeName: "n1", NodeSelector: map[string]string{"no": "node"}}, Status: corev1.PodStatus{Phase: corev1.PodRunning},
 		}
 		node := aNode("n1", "gpu")
-		api.Add(ofMachineAPI(t, "MachineSet", set), ofMachineAPI(t, "Machine", machine), node, pod)
+		status := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: metav1.NamespaceSystem, Name: "cluster-autoscaler-status"}, Data: map[string]string{
+			"status": "nodeGroups:\n- name: gpu-a\n  health: {cloudProviderTarget: 1, maxSize: 3}\n",
+		}}
+		api.Add(ofMachineAPI(t, "MachineSet", set), ofMachineAPI(t, "Machine", machine), node, pod, status)
 		c, err := kube.New(kube.Config{Host: fakeapi.Host, Transport: api.Client()})
 		if err != nil {
 			t.Fatal(err)
@@ -93,6 +97,9 @@ func TestRun_countsOfMachineSetsWhatThePlanCounts(t *testing.T) {
 		}
 		if got := over.Report.Pods; len(got) != 1 || got[0].Verdict != eviction.Unknown || over.Exceeded[0].Certain {
 			t.Errorf("it counts %v, want one pod whose outcome is unknown", got)
+		}
+		if !slices.Equal(over.NodeGroups, []string{"gpu-a"}) {
+			t.Errorf("it names the node groups %q", over.NodeGroups)
 		}
 	})
 }
