@@ -63,7 +63,7 @@ func (c *crowd) RoundTrip(r *http.Request) (*http.Response, error) {
 		body = mustJSON(corev1.Namespace{TypeMeta: metav1.TypeMeta{Kind: "Namespace", APIVersion: "v1"}, ObjectMeta: metav1.ObjectMeta{Name: "kube-system", UID: uid("kube-system")}})
 	case "selfsubjectrulesreviews":
 		body = []byte(`{"kind":"SelfSubjectRulesReview","apiVersion":"authorization.k8s.io/v1","status":{}}`)
-	case "cluster-monitoring-config", "user-workload-monitoring-config":
+	case "cluster-monitoring-config", "user-workload-monitoring-config", "cluster-autoscaler-status":
 		code, body = http.StatusNotFound, []byte(`{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"NotFound","code":404}`)
 	default:
 		body = []byte(`{"kind":"List","apiVersion":"v1","metadata":{"resourceVersion":"1"},"items":[]}`)

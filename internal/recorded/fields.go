@@ -107,7 +107,9 @@ var reductions = map[schema.GroupResource]tree{
 		"spec":   values("scopes").with(tree{"scopeSelector": {"matchExpressions": values("scopeName", "operator", "values")}}),
 		"status": {"hard": amounts, "used": amounts},
 	},
-	{Resource: "limitranges"}: {"spec": {"limits": values("type").with(tree{"min": amounts, "max": amounts, "default": amounts, "defaultRequest": amounts, "maxLimitRequestRatio": amounts})}},
+	{Resource: "limitranges"}:                                 {"spec": {"limits": values("type").with(tree{"min": amounts, "max": amounts, "default": amounts, "defaultRequest": amounts, "maxLimitRequestRatio": amounts})}},
+	{Group: karpenterGroup, Resource: "nodepools"}:            poolFields,
+	{Group: autoscalingGroup, Resource: "machineautoscalers"}: autoscalerFields,
 	{Group: machineGroup, Resource: "machinesets"}: {
 		"spec":   values("replicas").with(tree{"selector": labelSelector, "template": {"metadata": {"labels": texts}, "spec": machineSpecFields}}),
 		"status": values("observedGeneration", "replicas", "readyReplicas", "availableReplicas", "authoritativeAPI"),

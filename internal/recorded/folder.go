@@ -194,7 +194,7 @@ func newer(a, b *unstructured.Unstructured) bool {
 // reduceOf returns what is kept of an object of a folder, nil for one that is none of those that are recorded.
 func reduceOf(k kindRecord, object *unstructured.Unstructured) *unstructured.Unstructured {
 	if k.gvr().GroupResource() == configMaps {
-		for _, ref := range configRefs {
+		for _, ref := range slices.Concat(configRefs, reportRefs) {
 			if ref.Namespace == object.GetNamespace() && ref.Name == object.GetName() {
 				return reduceConfig(ref, object)
 			}

@@ -66,6 +66,7 @@ func (f *folder) cluster() (*Cluster, error) {
 	if !f.reported.IsZero() {
 		c.header.Taken, c.dated = f.reported, true
 	}
+	f.withoutReports()
 	for gvr, k := range f.kinds {
 		one, err := encoded(k, f.objects[gvr])
 		if err != nil {
@@ -92,6 +93,21 @@ func (f *folder) cluster() (*Cluster, error) {
 	c.spaces = f.spaces()
 	f.serve(c)
 	return c, c.index()
+}
+
+// withoutReports drops the reports of cluster-autoscaler where the ConfigMaps of OpenShift's monitoring are missing: the kind
+// is named as missing then.
+func (f *folder) withoutReports() {
+	gvr := configMaps.WithVersion("v1")
+	for at := range f.objects[gvr] {
+		if at.name != reportName {
+			return
+		}
+	}
+	if f.openshift {
+		delete(f.objects, gvr)
+		delete(f.kinds, gvr)
+	}
 }
 
 // expected are the kinds that the cluster serves, as far as the folder shows it.

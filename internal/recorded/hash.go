@@ -131,7 +131,7 @@ var readable = []string{
 }
 
 // untouched are the fields that stay whole: amounts by the names of resources.
-var untouched = []string{"requests", "allocatable", "limits", "overhead", "allocatedResources", "hard", "used", "capacity"}
+var untouched = []string{"requests", "allocatable", "limits", "overhead", "allocatedResources", "hard", "used", "capacity", "resources"}
 
 // pauses are the reasons of pauses of an Argo Rollout that verdicts read (internal/workload/argo.go).
 var pauses = []string{"CanaryPauseStep", "BlueGreenPause", "InconclusiveAnalysisRun"}

@@ -6,6 +6,7 @@ package recorded
 import (
 	"bytes"
 	"context"
+	"slices"
 
 	"go.yaml.in/yaml/v3"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -96,6 +97,9 @@ const configKey = workload.ConfigKey
 // reduceConfig returns what is recorded of a ConfigMap of OpenShift's monitoring: of its text the
 // tolerations and node selectors of the components. The rest can hold credentials.
 func reduceConfig(ref workload.Ref, object *unstructured.Unstructured) *unstructured.Unstructured {
+	if ref.Name == reportName {
+		return reduceReport(object)
+	}
 	out := reduce(configMaps, object)
 	text, found, err := unstructured.NestedString(object.Object, "data", configKey)
 	if err != nil || !found {
@@ -147,14 +151,18 @@ func (c *configText) Write(p []byte) (int, error) {
 	return c.Buffer.Write(p)
 }
 
-// configs records the ConfigMaps of OpenShift's monitoring, by name: no others are read.
+// configs records the ConfigMaps of OpenShift's monitoring and the reports of cluster-autoscaler, by name: no others are
+// read. Where those of monitoring are missing, all are, so that the kind is named.
 func (r *recording) configs(ctx context.Context) error {
 	k := kindRecord{Version: "v1", Resource: configMaps.Resource, Kind: "ConfigMap"}
 	if r.hasher != nil {
 		return r.noConfigs(k)
 	}
 	var found []*unstructured.Unstructured
-	for _, ref := range configRefs {
+	for _, ref := range slices.Concat(configRefs, reportRefs) {
+		if ref.Name == reportName && len(k.Some) == 0 && r.openshift() {
+			break
+		}
 		object, err := r.source.Object(ctx, k.gvr(), ref.Namespace, ref.Name)
 		switch is, known := missing(err); {
 		case !known:
@@ -182,8 +190,13 @@ func (r *recording) configs(ctx context.Context) error {
 
 // noConfigs marks the ConfigMaps as missing where OpenShift's monitoring reads them.
 func (r *recording) noConfigs(k kindRecord) error {
-	if _, openshift := r.serves.first("operator.openshift.io", func(ServedResource) bool { return true }); !openshift {
+	if !r.openshift() {
 		return nil
 	}
 	return r.hidden(k)
+}
+
+func (r *recording) openshift() bool {
+	_, is := r.serves.first("operator.openshift.io", func(ServedResource) bool { return true })
+	return is
 }
