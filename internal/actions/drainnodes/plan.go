@@ -66,8 +66,9 @@ func (a *drainNodes) preview(ctx context.Context, w wanted, diags *diag.Diagnost
 		return
 	}
 	_, report := plan.Impact()
-	if err := w.budget.Check(report); err != nil {
-		diags.Append(explain(w, d, err))
+	if over := new(eviction.LimitsError); errors.As(w.budget.Check(report), &over) {
+		over.NodeGroups = a.Data.Cluster.NodeGroupsFor(ctx, over.Report.LeavesPending())
+		diags.Append(explain(w, d, over))
 		return
 	}
 	message.WarnDrainDeadlocks(w.place(), plan.DrainDeadlocks(s), diags)
