@@ -44,8 +44,10 @@ func TestAccPlacements(t *testing.T) {
 		for seed := first; seed < end; seed++ {
 			t.Run(fmt.Sprintf("seed_%d", seed), func(t *testing.T) {
 				t.Parallel()
-				p := &places{move: move{t: t, c: c, pool: acctest.Name(t, "pool"), namespace: c.Namespace(t)}, r: rand.New(rand.NewPCG(uint64(seed), 29)), limits: rand.New(rand.NewPCG(uint64(seed), 30)), volumes: rand.New(rand.NewPCG(uint64(seed), 31)), tally: &tally}
-				p.run()
+				p := newPlaces(t, c, seed, &tally)
+				out, pending := p.run()
+				p.compare(out, pending)
+				p.compareVictims(out)
 			})
 		}
 	})
@@ -78,16 +80,29 @@ type places struct {
 	// limits decides about LimitRanges, limited is set where the namespace has one.
 	limits  *rand.Rand
 	limited bool
-	// volumes decides about volumes.
+	// volumes decides about volumes, nil for none.
 	volumes   *rand.Rand
 	nodes     []string
 	workloads map[string]int32
 	tally     *placed
 	// elsewhere are the pods on the nodes that are not tainted.
 	elsewhere map[string]bool
+	// like is the cluster whose pods this one begins with, on the same nodes; nil for none. copies are their workloads.
+	like   *places
+	copies []copied
+	// on leads from workloads to the nodes of their pods before the change.
+	on map[string][]int
 }
 
-func (p *places) run() {
+// newPlaces returns the random cluster of a seed.
+func newPlaces(t *testing.T, c *acctest.Cluster, seed int, tally *placed) *places {
+	t.Helper()
+	source := func(stream uint64) *rand.Rand { return rand.New(rand.NewPCG(uint64(seed), stream)) }
+	return &places{move: move{t: t, c: c, pool: acctest.Name(t, "pool"), namespace: c.Namespace(t)}, r: source(29), limits: source(30), volumes: source(31), tally: tally}
+}
+
+// run makes the cluster and the change, and returns what was predicted, and how many pods of each workload are Pending.
+func (p *places) run() (*placement.Outcome, map[string]int) {
 	p.t.Helper()
 	for i := range 3 + p.r.IntN(4) {
 		name := fmt.Sprintf("%s-%d", p.pool, i)
@@ -99,33 +114,38 @@ func (p *places) run() {
 				"pods": resource.MustParse(fmt.Sprint(4 + p.r.IntN(8))),
 			},
 		})
-		p.attaches(name, p.volumes.Int32N(3))
+		if p.volumes != nil {
+			p.attaches(name, p.volumes.Int32N(3))
+		}
 	}
 	urgent := p.urgent("0", corev1.PreemptLowerPriority)
 	if p.limits.IntN(2) == 0 {
 		limit(p.t, p.c, p.namespace, corev1.LimitRangeItem{DefaultRequest: cores("100m")})
 		p.limited = true
 	}
-	p.classes()
+	if p.volumes != nil {
+		p.classes()
+	}
 	p.workloads = map[string]int32{}
 	for i := range 2 + p.r.IntN(4) {
 		name := fmt.Sprintf("w%d", i)
 		p.workloads[name] = int32(1 + p.r.IntN(6))
 		p.deploy(name, p.workloads[name], urgent)
 	}
+	p.copy()
 	p.settle(nil)
 	if p.limited {
 		// New pods get another request than those that are there.
 		limit(p.t, p.c, p.namespace, corev1.LimitRangeItem{DefaultRequest: cores([]string{"100m", "2", "3"}[p.limits.IntN(3)])})
 	}
 	tainted := p.nodes[:1+p.r.IntN(len(p.nodes)/2)]
+	p.on = p.where()
 	p.elsewhere = p.podsElsewhere(tainted)
 	out := p.simulate(tainted)
 	for _, name := range tainted {
 		p.c.Patch(p.t, name, `{"spec":{"taints":[{"key":"dedicated","value":"gpu","effect":"NoExecute"}]}}`)
 	}
-	p.compare(out, p.settle(tainted))
-	p.compareVictims(out)
+	return out, p.settle(tainted)
 }
 
 // deploy makes a Deployment of a random size with a random rule.
@@ -160,6 +180,10 @@ func (p *places) deploy(name string, replicas int32, urgent func(*corev1.PodSpec
 		spec.Containers[0].Ports = []corev1.ContainerPort{{ContainerPort: 80, HostPort: 80}}
 	}
 	p.store(name, &spec)
+	if p.like != nil {
+		p.copies = append(p.copies, copied{name, replicas, corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: labels}, Spec: spec}})
+		return
+	}
 	_, err := p.c.Admin.AppsV1().Deployments(p.namespace).Create(p.t.Context(), &appsv1.Deployment{
 		ObjectMeta: metav1.ObjectMeta{Name: name},
 		Spec: appsv1.DeploymentSpec{
@@ -174,6 +198,9 @@ func (p *places) deploy(name string, replicas int32, urgent func(*corev1.PodSpec
 // only so many, or each of their pods an ephemeral one.
 func (p *places) store(name string, spec *corev1.PodSpec) {
 	p.t.Helper()
+	if p.volumes == nil {
+		return
+	}
 	switch p.volumes.IntN(6) {
 	case 0:
 		p.exclusive(name)
