@@ -291,7 +291,7 @@ var equivalents = append(placementEquivalents, []equivalent{
 		reason: "it is only logged",
 	},
 	{
-		file: "internal/rollout/drains.go", function: "draining.evict", was: `if one.at.IsZero() { tflog.Info(ctx, "evicting a pod", map[string]any{"pod": p.Key(), "node": p.Node}) }`,
+		file: "internal/rollout/drains.go", function: "draining.evict", was: `if one.at.IsZero() { tflog.Info(ctx, doing, map[string]any{"pod": p.Key(), "node": p.Node}) }`,
 		reason: "it is only logged",
 	},
 	{
@@ -299,7 +299,7 @@ var equivalents = append(placementEquivalents, []equivalent{
 		reason: "it is only logged",
 	},
 	{
-		file: "internal/rollout/drains.go", function: "draining.evict", was: `tflog.Info(ctx, "evicting a pod", map[string]any{"pod": p.Key(), "node": p.Node})`,
+		file: "internal/rollout/drains.go", function: "draining.evict", was: `tflog.Info(ctx, doing, map[string]any{"pod": p.Key(), "node": p.Node})`,
 		reason: "it is only logged",
 	},
 	{
