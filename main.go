@@ -6,12 +6,12 @@
 package main
 
 import (
-	"context"
 	"flag"
 	"fmt"
 	"os"
 
-	"github.com/hashicorp/terraform-plugin-framework/providerserver"
+	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
+	"github.com/hashicorp/terraform-plugin-go/tfprotov6/tf6server"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/provider"
 )
@@ -32,13 +32,14 @@ func main() {
 		fmt.Printf("terraform-provider-kubetaint %s (commit %s)\n", version, commit)
 		return
 	}
-	if !*debug {
+	var opts []tf6server.ServeOpt
+	if *debug {
+		opts = append(opts, tf6server.WithManagedDebug())
+	} else {
 		provider.DropUnreadLogs()
 		provider.TuneCollector()
 	}
-	if err := providerserver.Serve(context.Background(), provider.New(version), providerserver.ServeOpts{
-		Address: address, Debug: *debug, ProtocolVersion: 6,
-	}); err != nil {
+	if err := tf6server.Serve(address, func() tfprotov6.ProviderServer { return provider.Server(provider.New(version)()) }, opts...); err != nil {
 		fmt.Fprintln(os.Stderr, "terraform-provider-kubetaint: "+err.Error())
 		os.Exit(1)
 	}

@@ -20,7 +20,10 @@ func (tf *Terraform) Invoke(t testing.TB, typeName string, config map[string]any
 func (w *Walk) Invoke(typeName string, config map[string]any) Diagnostics {
 	w.t.Helper()
 	i := &Instance{Type: typeName}
-	d := w.planAction(i, config)
+	var d Diagnostics
+	if !w.Unplanned {
+		d = w.planAction(i, config)
+	}
 	if d.Errors() != "" {
 		return d
 	}
@@ -53,11 +56,13 @@ func (w *Walk) PlanAction(typeName string, config map[string]any) Diagnostics {
 func (w *Walk) planAction(i *Instance, config map[string]any) Diagnostics {
 	w.t.Helper()
 	actions, encoded := w.action(i.Type, config)
-	validated, err := actions.ValidateActionConfig(w.ctx, &tfprotov6.ValidateActionConfigRequest{ActionType: i.Type, Config: encoded})
-	must(w.t, err)
-	w.receive(validated.Diagnostics)
-	if d := Diagnostics(validated.Diagnostics); d.Errors() != "" {
-		return d
+	if !w.Unvalidated {
+		validated, err := actions.ValidateActionConfig(w.ctx, &tfprotov6.ValidateActionConfigRequest{ActionType: i.Type, Config: encoded})
+		must(w.t, err)
+		w.receive(validated.Diagnostics)
+		if d := Diagnostics(validated.Diagnostics); d.Errors() != "" {
+			return d
+		}
 	}
 	planned, err := actions.PlanAction(w.ctx, &tfprotov6.PlanActionRequest{ActionType: i.Type, Config: encoded})
 	must(w.t, err)

@@ -14,7 +14,6 @@ import (
 	"testing"
 
 	frameworkprovider "github.com/hashicorp/terraform-plugin-framework/provider"
-	"github.com/hashicorp/terraform-plugin-framework/providerserver"
 	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/kube"
@@ -101,6 +100,9 @@ type Walk struct {
 	Between func()
 	// Progress is what actions have told while they ran.
 	Progress []string
+	// Unvalidated has values of an action come from variables: Terraform validates them while they are unknown.
+	// Unplanned has them known when the action is invoked, and no earlier.
+	Unvalidated, Unplanned bool
 
 	labels bool
 	warned warned
@@ -108,13 +110,13 @@ type Walk struct {
 
 // schemas are the same in every process.
 var schemas = sync.OnceValues(func() (*tfprotov6.GetProviderSchemaResponse, error) {
-	return providerserver.NewProtocol6(provider.New("test")())().GetProviderSchema(context.Background(), &tfprotov6.GetProviderSchemaRequest{})
+	return provider.Server(provider.New("test")()).GetProviderSchema(context.Background(), &tfprotov6.GetProviderSchemaRequest{})
 })
 
 // Start configures a provider. The diagnostics of Configure are returned.
 func (tf *Terraform) Start(t testing.TB) (*Walk, Diagnostics) {
 	t.Helper()
-	w := &Walk{t: t, ctx: tf.Context, labels: tf.Labels, server: providerserver.NewProtocol6(tf.provider()())()}
+	w := &Walk{t: t, ctx: tf.Context, labels: tf.Labels, server: provider.Server(tf.provider()())}
 	if w.ctx == nil {
 		w.ctx = t.Context()
 	}
