@@ -160,7 +160,12 @@ func (n *nodes) choose(what string, names []string) (labels.Selector, error) {
 	case n.selector == "":
 		return nil, nil
 	}
-	selector, err := labels.Parse(n.selector)
+	return selectorOf(n.selector)
+}
+
+// selectorOf returns a selector that is not empty.
+func selectorOf(written string) (labels.Selector, error) {
+	selector, err := labels.Parse(written)
 	if err == nil && selector.Empty() {
 		err = errors.New("an empty selector matches everything: name at least one label")
 	}

@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
-	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/machineset"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/planner"
@@ -62,8 +61,8 @@ func (p *plugin) drainCommand() *cobra.Command {
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		target, err := at.target(args)
 		var invalid error
-		if pods != "" {
-			rules.PodSelector, invalid = labels.Parse(pods)
+		if cmd.Flags().Changed("pod-selector") {
+			rules.PodSelector, invalid = selectorOf(pods)
 		}
 		if err = firstOf(err, invalid, f.output.check(), f.limits.check()); err != nil {
 			return usage(cmd, err.Error())

@@ -50,6 +50,7 @@ func TestRun_badInputIsUsageAndExitCode1(t *testing.T) {
 			"preview drain a -l x":                                                   "cannot specify both a node name and a --selector option",
 			"preview drain a -o name":                                                "unable to match a printer",
 			"preview drain a --pod-selector=!!":                                      "found '!', expected: identifier",
+			"preview drain a --pod-selector=":                                        "an empty selector matches everything: name at least one label",
 			"preview machineset a k:NoExecute":                                       "--strategy must be specified, one of: template_only, in_place, rolling, surge, scale_to_zero",
 			"preview machineset a k:NoExecute --strategy=fast":                       `invalid --strategy "fast", allowed values are: template_only`,
 			"preview machineset a b k:NoExecute --strategy=rolling":                  "one name or --selector must be specified, and not 2 names",
