@@ -4,6 +4,7 @@
 package rollout
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -27,15 +28,30 @@ type Uncordon struct {
 
 // Uncordoned has each node of an uncordon once.
 type Uncordoned struct {
-	// Written take pods again, and Already did so before. Gone are deleted, or meant no longer.
+	// Written take pods again, and Already did so before. Gone are deleted, or not selected any more.
 	Written, Already, Gone []string
 	// Left could not be written, or their turn has not come.
 	Left []string
 }
 
+// UncordonError is the error of an uncordon that ended early, after a node that could not be written.
+type UncordonError struct {
+	// Err ended it. Before is the error of the first node that could not be written.
+	Err, Before error
+}
+
+// Error returns both.
+func (e *UncordonError) Error() string {
+	return e.Err.Error() + "; before that: " + e.Before.Error()
+}
+
+// Unwrap makes errors.Is work for both.
+func (e *UncordonError) Unwrap() []error { return []error{e.Err, e.Before} }
+
 // UncordonNodes lets pods in again, node after node, and removes what an interrupted drain has recorded
 // there: it is given up. As kubectl uncordon does, it goes on where one node cannot be written. It ends
-// where the same would happen to all nodes that are left. The error is that of the first such node.
+// where the same would happen to all nodes that are left. The error is what ended it, and otherwise that of
+// the first node that could not be written; an UncordonError has both.
 func UncordonNodes(ctx context.Context, cluster *kube.Cluster, u Uncordon) (Uncordoned, error) {
 	var out Uncordoned
 	var first error
@@ -44,14 +60,16 @@ func UncordonNodes(ctx context.Context, cluster *kube.Cluster, u Uncordon) (Unco
 		if err == nil {
 			continue
 		}
-		if first == nil {
-			first = err
-		}
 		if ctx.Err() != nil || kube.OutOfReach(err) {
 			out.Left = append(out.Left, u.Nodes[i:]...)
-			break
+			u.say("the uncordon ends at node %s: %s", name, err)
+			if first != nil {
+				err = &UncordonError{Err: err, Before: first}
+			}
+			return out, err
 		}
 		out.Left = append(out.Left, name)
+		first = cmp.Or(first, err)
 		u.say("node %s could not be uncordoned: %s", name, err)
 	}
 	return out, first
@@ -77,7 +95,7 @@ func (u Uncordon) one(ctx context.Context, cluster *kube.Cluster, name string, o
 		return err
 	case !meant:
 		out.Gone = append(out.Gone, name)
-		u.say("node %s is no longer meant", name)
+		u.say("node %s was replaced, and is not selected any more", name)
 		return nil
 	case cordoned:
 		out.Written = append(out.Written, name)

@@ -91,7 +91,7 @@ func TestUncordonNodes(t *testing.T) {
 		},
 		"a node that is recreated and not meant stays as it is": {
 			nodes: []*corev1.Node{n1()}, before: once(edit(func(n *corev1.Node) { n.UID, n.Labels = "other", nil })),
-			done: []string{"patch n1", "node n1 is no longer meant"}, want: Uncordoned{Gone: []string{"n1"}}, cordoned: []string{"n1"},
+			done: []string{"patch n1", "node n1 was replaced, and is not selected any more"}, want: Uncordoned{Gone: []string{"n1"}}, cordoned: []string{"n1"},
 		},
 		"a node that is deleted meanwhile": {
 			nodes: []*corev1.Node{n1(), n2()}, before: once(func(s *drainScene) { s.api.Remove(n1()) }),
@@ -109,9 +109,16 @@ func TestUncordonNodes(t *testing.T) {
 			done: []string{"patch n1", "node n1 could not be uncordoned: patch node n1: injected by the test", "patch n2", "node n2 could not be uncordoned: patch node n2: the server rejected our request due to an error in our request"},
 			want: Uncordoned{Left: []string{"n1", "n2"}}, fails: kube.ErrForbidden, cordoned: []string{"n1", "n2"},
 		},
+		"the error that ends it comes with that of the first node": {
+			nodes: []*corev1.Node{n1(), n2()}, before: func(_ *drainScene, r fakeapi.Request) int {
+				return map[string]int{"n1": http.StatusForbidden, "n2": http.StatusUnauthorized}[r.Name]
+			},
+			done: []string{"patch n1", "node n1 could not be uncordoned: patch node n1: injected by the test", "patch n2", "the uncordon ends at node n2: patch node n2: the server has asked for the client to provide credentials"},
+			want: Uncordoned{Left: []string{"n1", "n2"}}, fails: kube.ErrUnauthorized, cordoned: []string{"n1", "n2"},
+		},
 		"refused credentials end it": {
 			nodes: []*corev1.Node{n1(), n2()}, before: refuse(http.StatusUnauthorized, "n1", "n2"),
-			done: []string{"patch n1"}, want: Uncordoned{Left: []string{"n1", "n2"}}, fails: kube.ErrUnauthorized, cordoned: []string{"n1", "n2"},
+			done: []string{"patch n1", "the uncordon ends at node n1: patch node n1: the server has asked for the client to provide credentials"}, want: Uncordoned{Left: []string{"n1", "n2"}}, fails: kube.ErrUnauthorized, cordoned: []string{"n1", "n2"},
 		},
 		"an answer that is lost is no second write": {
 			nodes: []*corev1.Node{n1()}, before: func(s *drainScene, _ fakeapi.Request) int {
@@ -150,6 +157,31 @@ func TestUncordonNodes(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestUncordonNodes_keepsBothErrors: the node that was refused is not why the others are left.
+func TestUncordonNodes_keepsBothErrors(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := newDrainScene(t, cordonedNode(aNode("n1", "gpu")), cordonedNode(aNode("n2", "gpu")), cordonedNode(aNode("n3", "gpu")), cordonedNode(aNode("n4", "gpu")))
+		cluster := s.api.follow(t, false)
+		ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
+		defer cancel()
+		s.before = func(_ *drainScene, r fakeapi.Request) int {
+			return map[string]int{"n1": http.StatusForbidden, "n3": http.StatusTooManyRequests}[r.Name]
+		}
+		got, err := s.uncordon(ctx, cluster, "n1", "n2", "n3", "n4")
+		if diff := cmp.Diff(Uncordoned{Written: []string{"n2"}, Left: []string{"n1", "n3", "n4"}}, got); diff != "" {
+			t.Error(diff)
+		}
+		ended := new(UncordonError)
+		if !errors.As(err, &ended) || !errors.Is(ended.Err, context.DeadlineExceeded) || !errors.Is(ended.Before, kube.ErrForbidden) {
+			t.Errorf("it ends with %#v", err)
+		}
+		if last := s.done[len(s.done)-1]; !strings.HasPrefix(last, "the uncordon ends at node n3: ") {
+			t.Errorf("the last line is %q", last)
+		}
+	})
 }
 
 // uncordon uncordons nodes of the pool gpu.
@@ -212,6 +244,9 @@ func TestUncordonNodes_anEndOfTheTimeLeavesTheNodesThatFollow(t *testing.T) {
 				got, err := s.uncordon(ctx, cluster, "n1", "n2", "n3")
 				if diff := cmp.Diff(Uncordoned{Written: []string{"n1"}, Left: []string{"n2", "n3"}}, got); diff != "" || !errors.Is(err, tt.fails) {
 					t.Errorf("it ends with %v: %s", err, diff)
+				}
+				if ended := new(UncordonError); errors.As(err, &ended) {
+					t.Errorf("no node failed before: %v", ended.Before)
 				}
 				if told := strings.Join(s.done, "\n"); strings.Contains(told, "could not") || strings.Contains(told, "n3") {
 					t.Errorf("done is\n%s", told)

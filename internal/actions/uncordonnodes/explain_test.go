@@ -45,6 +45,14 @@ func TestExplain(t *testing.T) {
 			pool, rollout.Uncordoned{Written: []string{"a"}, Left: []string{"1", "2", "3", "4", "5", "6"}}, context.DeadlineExceeded, `Unable to uncordon 6 of 7 nodes matching "pool=x": the action timed out`,
 			"Uncordoned: a. Not uncordoned: 1, 2, 3, 4, 5 and 1 more. Set a longer timeout, and invoke the action again: it continues with the nodes that are left.\n\nOriginal error: context deadline exceeded",
 		},
+		"a timeout after a write that is forbidden": {
+			pool, rollout.Uncordoned{Left: []string{"a", "b"}}, &rollout.UncordonError{Err: context.DeadlineExceeded, Before: fmt.Errorf("patch: %w", kube.ErrForbidden)}, `Unable to uncordon 2 of 2 nodes matching "pool=x": the action timed out`,
+			"Another node failed before that. The credentials have no permission for this request. Grant it: the guide \"Permissions\" of the provider's documentation has the ClusterRole.\n\nNo node has been uncordoned. Not uncordoned: a, b. Set a longer timeout, and invoke the action again: it continues with the nodes that are left.\n\nOriginal error: context deadline exceeded; before that: patch: " + kube.ErrForbidden.Error(),
+		},
+		"an outage after another error": {
+			pool, rollout.Uncordoned{Left: []string{"a", "b"}}, &rollout.UncordonError{Err: fmt.Errorf("patch: %w", kube.ErrUnreachable), Before: errors.New("no")}, `Unable to uncordon 2 of 2 nodes matching "pool=x"`,
+			"The cluster did not answer, or answered with a server error. Check that its API server runs, and the network to it.\n\nAnother node failed before that.\n\nNo node has been uncordoned. Not uncordoned: a, b. " + again + "\n\nOriginal error: patch: " + kube.ErrUnreachable.Error() + "; before that: no",
+		},
 		"an interrupted run": {
 			one, rollout.Uncordoned{Left: []string{"a"}}, context.Canceled, `Unable to uncordon node "a": the run was interrupted`,
 			"No node has been uncordoned. Not uncordoned: a. " + again + "\n\nOriginal error: context canceled",

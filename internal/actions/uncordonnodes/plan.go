@@ -92,6 +92,10 @@ func ended(done rollout.Uncordoned) string {
 
 // explain words an error of an uncordon.
 func explain(target planner.Target, done rollout.Uncordoned, err error) diag.Diagnostic {
+	original, before := err, ""
+	if ended := new(rollout.UncordonError); errors.As(err, &ended) {
+		err, before = ended.Err, strings.TrimSpace("Another node failed before that. "+message.Advise(ended.Before))
+	}
 	summary, advice := "Unable to uncordon "+message.Place(target), message.Advise(err)
 	if all := len(done.Written) + len(done.Already) + len(done.Left); target.Selector != nil {
 		summary = fmt.Sprintf("Unable to uncordon %d of %s", len(done.Left), message.Where(target, all))
@@ -108,6 +112,6 @@ func explain(target planner.Target, done rollout.Uncordoned, err error) diag.Dia
 		standing = "Uncordoned: " + message.Some(done.Written) + "."
 	}
 	standing += " Not uncordoned: " + message.Some(done.Left) + ". " + again
-	parts := slices.DeleteFunc([]string{advice, standing, "Original error: " + err.Error()}, func(part string) bool { return part == "" })
+	parts := slices.DeleteFunc([]string{advice, before, standing, "Original error: " + original.Error()}, func(part string) bool { return part == "" })
 	return diag.NewErrorDiagnostic(summary, strings.Join(parts, "\n\n"))
 }
