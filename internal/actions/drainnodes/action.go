@@ -90,5 +90,5 @@ func (a *drainNodes) drain(ctx context.Context, w wanted, say func(string), diag
 		diags.Append(explain(w, d, err))
 		return
 	}
-	say(message.Count(len(d.Nodes), "node") + " drained" + message.OfPods(w.rules.PodSelector) + " and cordoned: kubectl uncordon allows pods again")
+	say(message.Count(len(d.Nodes), "node") + " drained" + message.OfPods(w.rules.PodSelector) + " and cordoned: kubetaint_uncordon_nodes allows pods again")
 }

@@ -32,7 +32,7 @@ func TestExplain(t *testing.T) {
 		Limits: eviction.Limits{MaxPods: &none}, Report: &eviction.Report{},
 		Exceeded: []eviction.Excess{{Limit: eviction.MaxPods, Pods: []string{"shop/db"}, Count: 1, Certain: true}},
 	}
-	const cordoned = "No pod has been evicted. These nodes are cordoned, and stay so: a, b. To allow pods again: kubectl uncordon a b."
+	const cordoned = "No pod has been evicted. These nodes are cordoned, and stay so: a, b. To allow pods again: invoke kubetaint_uncordon_nodes (or quickly: kubectl uncordon a b)."
 	for name, tt := range map[string]struct {
 		err     error
 		at      path.Path
@@ -49,7 +49,7 @@ func TestExplain(t *testing.T) {
 			[]string{cordoned, "max_pods"}, "Nothing has been written"},
 		"a timeout": {&rollout.DrainError{Node: "b", Waiting: []string{"pod shop/db is terminating"}, Cordoned: []string{"a", "b"}, Drained: []string{"a"}, Err: context.DeadlineExceeded}, path.Empty(), `Unable to drain node "a": the drain timed out`,
 			[]string{"The drain was waiting for 1 pod of node \"b\":\n  pod shop/db is terminating\n\nThese nodes are cordoned, and stay so: a, b. Of these are drained: a. To fix this, find out why these pods are not deleted",
-				"it continues with the nodes that are left. To give up instead, allow pods again: kubectl uncordon a b.\n\nOriginal error: context deadline exceeded"}, ""},
+				"it continues with the nodes that are left. To give up instead, allow pods again: invoke kubetaint_uncordon_nodes (or quickly: kubectl uncordon a b).\n\nOriginal error: context deadline exceeded"}, ""},
 		"a timeout before the first eviction": {&rollout.DrainError{Cordoned: []string{"a"}, Err: context.DeadlineExceeded}, path.Empty(), `Unable to drain node "a": the drain timed out`, []string{"Set a longer timeout, and invoke the action again"}, "these pods"},
 		"a timeout of the wait for replacements": {&rollout.DrainError{
 			Missing:  []rollout.Replacement{{Workload: "Deployment shop/web", Missing: 2, Wanted: 3, Why: "pod web-1: 0/4 nodes are available"}, {Workload: "Job shop/train", Missing: 1, Wanted: 1}},
@@ -59,7 +59,7 @@ func TestExplain(t *testing.T) {
 				"These nodes are cordoned, and stay so: a, b. Of these are drained: a, b. To fix this, make room for these pods", "kubectl uncordon a b", "context deadline exceeded"}, "the drain was waiting"},
 		"an interrupted run": {&rollout.DrainError{Node: "a", Waiting: []string{"pod shop/db is terminating"}, Cordoned: []string{"a"}, Err: context.Canceled}, path.Empty(), `Unable to drain node "a": the run was interrupted`,
 			[]string{"The drain was waiting for 1 pod", "To continue, invoke the action again"}, "timeout"},
-		"an error of the API server": {&rollout.DrainError{Cordoned: []string{"1", "2", "3", "4", "5", "6"}, Err: errors.New("no")}, path.Empty(), `Unable to drain node "a"`, []string{"kubectl uncordon NODE, for each of them", "Original error: no"}, "timeout"},
+		"an error of the API server": {&rollout.DrainError{Cordoned: []string{"1", "2", "3", "4", "5", "6"}, Err: errors.New("no")}, path.Empty(), `Unable to drain node "a"`, []string{"invoke kubetaint_uncordon_nodes (or quickly: kubectl uncordon NODE, for each of them).", "Original error: no"}, "timeout"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -195,13 +195,14 @@ func remains(e *rollout.DrainError, deletes bool) string {
 	return out + " " + goOn(e, deletes) + " To give up instead, allow pods again: " + uncordon(e.Cordoned) + "."
 }
 
-// uncordon is the command that lets pods in again.
+// uncordon is what lets pods in again. The command leaves the record of an interrupted drain on the nodes.
 func uncordon(nodes []string) string {
 	const few = 5
-	if len(nodes) > few {
-		return "kubectl uncordon NODE, for each of them"
+	command := "kubectl uncordon NODE, for each of them"
+	if len(nodes) <= few {
+		command = "kubectl uncordon " + strings.Join(nodes, " ")
 	}
-	return "kubectl uncordon " + strings.Join(nodes, " ")
+	return "invoke kubetaint_uncordon_nodes (or quickly: " + command + ")"
 }
 
 // written reports what a drain that is refused has done: it is asked once more when the nodes
