@@ -28,7 +28,14 @@ resource "terraform_data" "maintenance" {
 action "kubetaint_drain_nodes" "node" {
   config {
     node_name            = "worker-3"
-    pod_selector         = "app=web"
     grace_period_seconds = 30
+  }
+}
+
+# Evicts some pods of a pool.
+action "kubetaint_drain_nodes" "web" {
+  config {
+    node_selector = "pool=gpu"
+    pod_selector  = "app=web"
   }
 }

@@ -1,4 +1,4 @@
-# Has all nodes of a pool take pods again:
+# Uncordons all nodes of a pool:
 #   terraform apply -invoke=action.kubetaint_uncordon_nodes.pool
 action "kubetaint_uncordon_nodes" "pool" {
   config {

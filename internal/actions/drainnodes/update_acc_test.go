@@ -105,8 +105,8 @@ func TestAccDrainNodes_beforeUpdateDrainsFirst(t *testing.T) {
 	s.cli.WantEmptyPlan()
 }
 
-// TestAccDrainNodes_theExampleOfItsPage: to create the resource drains no node, a new input drains one,
-// and by hand the pool is drained.
+// TestAccDrainNodes_theExampleOfItsPage: to create the resource drains no node, and a new input drains all pods of
+// one. By hand, the pool is drained of some pods, and of all.
 func TestAccDrainNodes_theExampleOfItsPage(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -115,6 +115,7 @@ func TestAccDrainNodes_theExampleOfItsPage(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.on(s.node("a"), "web", 1, nil)
+	s.on(s.node("a"), "db", 1, nil)
 	write := func(input string) {
 		t.Helper()
 		s.cli.Write(s.c.Provider(t), strings.NewReplacer("worker-3", s.node("a"), "pool=gpu", "pool="+s.pool, "2026-01", input).Replace(string(example)))
@@ -123,7 +124,8 @@ func TestAccDrainNodes_theExampleOfItsPage(t *testing.T) {
 	s.cli.MustRun("apply", "-auto-approve", "-input=false")
 	s.cordoned()
 	write("2026-02")
-	s.says(s.cli.MustRun("apply", "-auto-approve", "-input=false"), `Draining node "`+s.node("a")+`" of pods matching "app=web" evicts 1 pod`, `1 node drained of pods matching "app=web" and cordoned`, "0 added, 1 changed, 0 destroyed.")
+	s.says(s.cli.MustRun("plan", "-input=false", "-invoke=action.kubetaint_drain_nodes.web"), `of pods matching "app=web" evicts 1 pod`)
+	s.says(s.cli.MustRun("apply", "-auto-approve", "-input=false"), `Draining node "`+s.node("a")+`" evicts 2 pods`, "1 node drained and cordoned", "0 added, 1 changed, 0 destroyed.")
 	s.cordoned("a")
 	s.says(s.cli.MustRun("apply", "-auto-approve", "-input=false", invokePool), "2 nodes drained and cordoned")
 	s.cordoned("a", "b")
