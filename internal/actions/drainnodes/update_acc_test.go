@@ -130,3 +130,18 @@ func TestAccDrainNodes_theExampleOfItsPage(t *testing.T) {
 	s.says(s.cli.MustRun("apply", "-auto-approve", "-input=false", invokePool), "2 nodes drained and cordoned")
 	s.cordoned("a", "b")
 }
+
+// TestAccDrainNodes_variablesAreValidatedByThePlan: Terraform validates an action while variables are unknown.
+func TestAccDrainNodes_variablesAreValidatedByThePlan(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	for variable, tt := range map[string]struct{ attributes, says string }{
+		"null": {"node_name = var.value", "Exactly one of these attributes must be configured"},
+		`""`:   {"node_selector = var.value", "An empty selector would match everything"},
+	} {
+		s.cli.Write(s.c.Provider(t), "variable \"value\" {\n  type = string\n  default = "+variable+"\n}\n"+hcl(tt.attributes))
+		s.cli.MustRun("validate")
+		s.fails([]string{"apply", "-auto-approve", "-input=false", "-invoke=action.kubetaint_drain_nodes.this"}, tt.says)
+	}
+	s.cordoned()
+}
