@@ -95,7 +95,7 @@ func (u Uncordon) one(ctx context.Context, cluster *kube.Cluster, name string, o
 		return err
 	case !meant:
 		out.Gone = append(out.Gone, name)
-		u.say("node %s was replaced, and is not selected any more", name)
+		u.say("node %s is not selected any more", name)
 		return nil
 	case cordoned:
 		out.Written = append(out.Written, name)

@@ -91,7 +91,7 @@ func TestUncordonNodes(t *testing.T) {
 		},
 		"a node that is recreated and not meant stays as it is": {
 			nodes: []*corev1.Node{n1()}, before: once(edit(func(n *corev1.Node) { n.UID, n.Labels = "other", nil })),
-			done: []string{"patch n1", "node n1 was replaced, and is not selected any more"}, want: Uncordoned{Gone: []string{"n1"}}, cordoned: []string{"n1"},
+			done: []string{"patch n1", "node n1 is not selected any more"}, want: Uncordoned{Gone: []string{"n1"}}, cordoned: []string{"n1"},
 		},
 		"a node that is deleted meanwhile": {
 			nodes: []*corev1.Node{n1(), n2()}, before: once(func(s *drainScene) { s.api.Remove(n1()) }),
