@@ -74,8 +74,7 @@ func (h *hasher) pod(encoded []byte) ([]byte, error) {
 func (h *hasher) object(resource schema.GroupResource, object map[string]any) {
 	metadata, _ := object["metadata"].(map[string]any)
 	namespace := text(metadata["namespace"])
-	// Names of Machines begin with that of the cluster.
-	keep := systemNamespace(namespace) && resource.Group != machineGroup
+	keep := systemNamespace(namespace) && !namedAfterCluster(resource.Group)
 	h.namesOf(resource, object)
 	metadata["name"] = h.ofObject(resource, metadata, keep)
 	if namespace != "" {
@@ -119,6 +118,10 @@ func (h *hasher) withoutPlacements(object map[string]any) {
 }
 
 const machineGroup = "machine.openshift.io"
+
+// namedAfterCluster reports whether names of a group begin with that of the cluster, as those of Machines,
+// MachineSets and MachineAutoscalers do.
+func namedAfterCluster(group string) bool { return group == machineGroup || group == autoscalingGroup }
 
 // readable are the fields whose texts stay: words of the API that are the same in every cluster, numbers,
 // times, and keys of labels. All other texts are hashed.

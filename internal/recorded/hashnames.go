@@ -19,8 +19,8 @@ import (
 
 // hasher replaces names by hashes. The key is random for each file and in none, so that names cannot be
 // found out by trying. Kept are the names of namespaces of Kubernetes and OpenShift, and of objects in them
-// but for pods and Machines; keys of labels, numbers, and values of labels that mean the same in every cluster;
-// taints and tolerations; and the fields that are readable. Of these, texts that have the name of a node are
+// but for pods and what is named after the cluster; keys of labels, numbers, and values of labels that mean the
+// same in every cluster; taints and tolerations; and the fields that are readable. Of these, texts that have the name of a node are
 // hashed. Every other text is hashed. Annotations that name owners, and what kubetaint has recorded, are left out.
 type hasher struct {
 	key   []byte
@@ -80,7 +80,8 @@ func (h *hasher) ofObject(resource schema.GroupResource, metadata map[string]any
 
 // ofOwner returns the name in an owner reference as it is recorded: that of the object that it references.
 func (h *hasher) ofOwner(owner map[string]any, keep bool) string {
-	if core := owner["apiVersion"] == "v1"; !keep || core && (owner["kind"] == "Node" || owner["kind"] == "Pod") {
+	group, _, _ := strings.Cut(text(owner["apiVersion"]), "/")
+	if core := group == "v1"; !keep || namedAfterCluster(group) || core && (owner["kind"] == "Node" || owner["kind"] == "Pod") {
 		return h.name(text(owner["name"]))
 	}
 	return h.kept(text(owner["name"]))

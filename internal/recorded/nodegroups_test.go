@@ -4,6 +4,7 @@
 package recorded_test
 
 import (
+	"fmt"
 	"slices"
 	"testing"
 
@@ -11,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/recorded"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/test/fakeapi"
@@ -40,10 +42,15 @@ func TestWrite_nodeGroupsOfARecordingAreThoseOfTheCluster(t *testing.T) {
 		}, map[string]any{"resources": map[string]any{"cpu": used}, "conditions": []any{map[string]any{"type": "Ready", "status": "True", "message": canary}}})
 	}
 	scaler := func(name string, most int64) runtime.Object {
-		return scaling("autoscaling.openshift.io/v1beta1", "MachineAutoscaler", "openshift-machine-api", name, map[string]any{
+		out := scaling("autoscaling.openshift.io/v1beta1", "MachineAutoscaler", "openshift-machine-api", name, map[string]any{
 			"minReplicas": int64(1), "maxReplicas": most, "scaleTargetRef": map[string]any{"kind": "MachineSet", "name": name}, "note": canary,
 		}, map[string]any{"secret": canary})
+		out.SetUID(types.UID(fmt.Sprint("scaler-", most)))
+		return out
 	}
+	// Names of machines begin with that of the cluster, also where another object has one as its owner.
+	owned := &corev1.Pod{ObjectMeta: noted("openshift-machine-api", "owned", controlled("machine.openshift.io/v1beta1", "MachineSet", "acme-x7k2p-gpu")...)}
+	owned.OwnerReferences[0].UID = "set"
 	karpenter, openShift := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "a", Labels: map[string]string{"karpenter.sh/nodepool": "full"}}}, &corev1.Node{ObjectMeta: noted("", "b")}
 	openShift.Annotations["machineconfiguration.openshift.io/currentConfig"] = "rendered"
 	monitoring := &corev1.ConfigMap{ObjectMeta: noted("openshift-monitoring", "cluster-monitoring-config")}
@@ -58,7 +65,7 @@ func TestWrite_nodeGroupsOfARecordingAreThoseOfTheCluster(t *testing.T) {
 		"it reports on OpenShift":         {[]runtime.Object{openShift, status("openshift-machine-api", report), monitoring}, []string{"gpu"}, 0, nil},
 		"a report that cannot be read":    {[]runtime.Object{karpenter, status("kube-system", "[")}, nil, 0, []string{"NodePool full"}},
 		"NodePools":                       {[]runtime.Object{karpenter, pool("full", "10", "10"), pool("spot", "10", "9500m")}, []string{"NodePool spot"}, 1, nil},
-		"MachineAutoscalers":              {[]runtime.Object{openShift, scaler("fixed", 1), scaler("gpu", 3)}, []string{"MachineSet gpu"}, 1, nil},
+		"MachineAutoscalers":              {[]runtime.Object{openShift, owned, scaler("acme-x7k2p-fixed", 1), scaler("acme-x7k2p-gpu", 3)}, []string{"MachineSet acme-x7k2p-gpu"}, 1, nil},
 		"nothing that an autoscaler adds": {[]runtime.Object{karpenter}, nil, 0, []string{"NodePool full"}},
 	} {
 		api := fakeapi.New(nodePools, autoscalers)
@@ -66,6 +73,9 @@ func TestWrite_nodeGroupsOfARecordingAreThoseOfTheCluster(t *testing.T) {
 		for _, hash := range []bool{false, true} {
 			file, _ := record(t, api.Client(), recorded.Options{HashNames: hash})
 			wantAbsent(t, plain(t, file), canary)
+			if hash {
+				wantAbsent(t, plain(t, file), "acme")
+			}
 			got, err := connect(t, read(t, file).Transport()).NodeGroups(t.Context())
 			if err != nil || hash && len(got) != tt.hashed || !hash && !slices.Equal(got, tt.want) {
 				t.Errorf("%s, hashed %v: the recording has %q: %v", name, hash, got, err)
