@@ -6,8 +6,10 @@ package kube
 import (
 	"context"
 	"errors"
+	"fmt"
 	"path"
 	"slices"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -23,6 +25,8 @@ const (
 	autoscalerStatus = "cluster-autoscaler-status"
 	// machineAPINamespace is where it is on OpenShift (openshift/cluster-autoscaler-operator).
 	machineAPINamespace = "openshift-machine-api"
+	// groupsFor bounds the reading of node groups: errors and warnings wait for it, and lack no more than names.
+	groupsFor = 5 * time.Second
 )
 
 // NodeGroups returns the node groups of cluster-autoscaler and the NodePools of Karpenter that may grow, sorted. Where
@@ -35,25 +39,38 @@ func (c *Cluster) NodeGroups(ctx context.Context) ([]string, error) {
 		return nil, err
 	}
 	return c.groups.get(ctx, func() ([]string, error) {
-		groups, err := c.reportedGroups(ctx, nodes)
-		if err != nil {
-			return nil, err
+		short, cancel := context.WithTimeout(ctx, groupsFor)
+		defer cancel()
+		groups, err := c.groupsOf(short, nodes)
+		if short.Err() != nil && ctx.Err() == nil {
+			err = &Error{Class: ErrUnreachable, Doing: "read the node groups of autoscalers", Err: fmt.Errorf("no answer within %s", groupsFor)}
 		}
-		pools, err := c.growingPools(ctx, nodes)
-		all := slices.Concat(groups, pools)
-		slices.Sort(all)
-		return slices.Compact(all), err
+		return groups, err
 	})
 }
 
-// NodeGroupsFor returns NodeGroups where a change leaves pods without a node, and sends nothing where it does not. A
-// preview is as right without their names: there are none where the cluster is out of reach.
-func (c *Cluster) NodeGroupsFor(ctx context.Context, leavesPending bool) []string {
-	if !leavesPending {
-		return nil
+// groupsOf reads the names for NodeGroups.
+func (c *Cluster) groupsOf(ctx context.Context, nodes []*snapshot.Node) ([]string, error) {
+	groups, err := c.reportedGroups(ctx, nodes)
+	if err != nil {
+		return nil, err
 	}
-	groups, _ := c.NodeGroups(ctx)
-	return groups
+	pools, err := c.growingPools(ctx, nodes)
+	if err != nil {
+		return nil, err
+	}
+	all := slices.Concat(groups, pools)
+	slices.Sort(all)
+	return slices.Compact(all), nil
+}
+
+// NodeGroupsFor returns NodeGroups where a change leaves pods without a node, and sends nothing where it does not. A
+// preview is as right without their names. Errors: those of NodeGroups.
+func (c *Cluster) NodeGroupsFor(ctx context.Context, leavesPending bool) ([]string, error) {
+	if !leavesPending {
+		return nil, nil
+	}
+	return c.NodeGroups(ctx)
 }
 
 // reportedGroups returns the node groups that cluster-autoscaler reports, or else the targets of MachineAutoscalers.

@@ -4,9 +4,12 @@
 package kube
 
 import (
+	"errors"
 	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
@@ -111,6 +114,37 @@ func TestNodeGroups_areThoseThatAutoscalersMayAddNodesTo(t *testing.T) {
 				}
 				if requests := api.requests(); len(requests) != 1+tt.asks {
 					t.Errorf("got %q, want a list of nodes and %d more requests", requests, tt.asks)
+				}
+			})
+		})
+	}
+}
+
+// TestNodeGroups_isNotWaitedForLong: a message waits for these names, and is as right without them.
+func TestNodeGroups_isNotWaitedForLong(t *testing.T) {
+	t.Parallel()
+	pools := fakeapi.CustomKind("karpenter.sh/v1", "NodePool", "nodepools")
+	pools.Cluster = true
+	for _, unanswered := range []string{"configmaps", "nodepools"} {
+		t.Run(unanswered, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				api := town(pools)
+				api.fault = func(r fakeapi.Request, _ int) fakeapi.Fault {
+					return map[bool]fakeapi.Fault{true: fakeapi.NoAnswer}[r.Resource == unanswered]
+				}
+				c, began := api.connect(t), time.Now()
+				// Each resource of a configuration asks: a failure is remembered.
+				for range 10 {
+					if groups, err := c.NodeGroupsFor(t.Context(), true); groups != nil || !errors.Is(err, ErrUnreachable) || !strings.Contains(err.Error(), "no answer within 5s") {
+						t.Errorf("got %q, %v", groups, err)
+					}
+				}
+				if took := time.Since(began); took > 6*time.Second {
+					t.Errorf("it took %s", took)
+				}
+				if groups, err := c.NodeGroupsFor(t.Context(), false); groups != nil || err != nil {
+					t.Errorf("without Pending pods: %q, %v", groups, err)
 				}
 			})
 		})

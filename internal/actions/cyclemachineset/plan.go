@@ -68,12 +68,12 @@ func (a *cycleMachineSet) consequences(ctx context.Context, w wanted, step plann
 	}
 	message.WarnActionDeadlocks(w.title(), step.Switch.Impact.Deadlocks, diags)
 	if over := new(eviction.LimitsError); errors.As(w.budget.Check(begins.Report), &over) {
-		over.NodeGroups = a.Data.Cluster.NodeGroupsFor(ctx, over.Report.LeavesPending())
+		over.NodeGroups = rollout.NodeGroups(ctx, a.Data.Cluster, over.Report)
 		diags.Append(explain(w, &rollout.LimitsError{LimitsError: over, Steps: []planner.Step{step}}))
 		return
 	}
 	about := subject("Replacing", all, w)
-	about.NodeGroups = a.Data.Cluster.NodeGroupsFor(ctx, step.Report.LeavesPending())
+	about.NodeGroups = rollout.NodeGroups(ctx, a.Data.Cluster, step.Report)
 	message.LogPods(ctx, about, step.Report)
 	summary, detail := message.Preview(about, step.Report)
 	if summary == "" {

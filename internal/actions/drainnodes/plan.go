@@ -67,14 +67,14 @@ func (a *drainNodes) preview(ctx context.Context, w wanted, diags *diag.Diagnost
 	}
 	_, report := plan.Impact()
 	if over := new(eviction.LimitsError); errors.As(w.budget.Check(report), &over) {
-		over.NodeGroups = a.Data.Cluster.NodeGroupsFor(ctx, over.Report.LeavesPending())
+		over.NodeGroups = rollout.NodeGroups(ctx, a.Data.Cluster, over.Report)
 		diags.Append(explain(w, d, over))
 		return
 	}
 	message.WarnDrainDeadlocks(w.place(), plan.DrainDeadlocks(s), diags)
 	warnPods(w, s, d, diags)
 	about := w.subject("Draining", d)
-	about.NodeGroups = a.Data.Cluster.NodeGroupsFor(ctx, report.LeavesPending())
+	about.NodeGroups = rollout.NodeGroups(ctx, a.Data.Cluster, report)
 	message.LogPods(ctx, about, report)
 	summary, detail := message.Preview(about, report)
 	if summary == "" {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/machineset"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/preview"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/rollout"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/tf/managed"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/tf/message"
@@ -97,7 +98,7 @@ func (d *dataSource) Read(ctx context.Context, req datasource.ReadRequest, resp 
 		message.UnableToRead(typeName, err, &resp.Diagnostics)
 		return
 	}
-	change.NodeGroups = cluster.NodeGroupsFor(ctx, change.Report.LeavesPending())
+	change.NodeGroups = rollout.NodeGroups(ctx, cluster, change.Report)
 	remark(change, &resp.Diagnostics)
 	if resp.Diagnostics.HasError() {
 		return

@@ -53,14 +53,14 @@ func (d *Data) Warn(ctx context.Context, w StepWords, plan planner.Plan, diags *
 		check = w.Allow
 	}
 	if over := new(eviction.LimitsError); errors.As(check(whole), &over) {
-		over.NodeGroups = d.Cluster.NodeGroupsFor(ctx, over.Report.LeavesPending())
+		over.NodeGroups = rollout.NodeGroups(ctx, d.Cluster, over.Report)
 		diags.Append(w.Budget.Refused(over, w.About(false, steps), w.Rescue))
 		return
 	}
 	for _, step := range steps {
 		about := w.About(true, []planner.Step{step})
 		about.RefusesStranded = !w.EvictStranded
-		about.NodeGroups = d.Cluster.NodeGroupsFor(ctx, step.Report.LeavesPending())
+		about.NodeGroups = rollout.NodeGroups(ctx, d.Cluster, step.Report)
 		message.LogPods(ctx, about, step.Report)
 		summary, detail := message.Preview(about, step.Report)
 		if step.Switch != nil {
