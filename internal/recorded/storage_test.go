@@ -5,6 +5,7 @@ package recorded_test
 
 import (
 	"bytes"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -47,19 +48,76 @@ func judged(t *testing.T, c *kube.Cluster) (*eviction.Report, *snapshot.Snapshot
 	return report, s
 }
 
-// hashedAlike compares numbers of pods with those of a hashed recording. Which orders of replacements are tried depends on
-// names, so that the range of one recording can be another one by chance, and never that of all.
+// hashedAlike compares numbers of pods with those of a hashed recording, and what is known of the storage. Which orders of
+// replacements are tried depends on names, so that a range can be another one by chance: ranges are those of one of four
+// recordings at least, all else is equal in each.
 func (w *storing) hashedAlike(t *testing.T, want *eviction.Report, s *snapshot.Snapshot) (diff string) {
 	t.Helper()
 	for range 4 {
 		hashed, _ := record(t, w.Client(), recorded.Options{HashNames: true})
 		got, same := judged(t, connect(t, read(t, hashed).Transport()))
-		diff = cmp.Diff(want.Summary(), got.Summary()) + cmp.Diff(attached(s), attached(same)) + cmp.Diff(len(want.Outcome().UnmodelledStorage), len(got.Outcome().UnmodelledStorage))
-		if diff == "" {
+		fixed := cmp.Diff(attached(s), attached(same)) + cmp.Diff(stored(s), stored(same)) +
+			cmp.Diff(len(want.Outcome().UnmodelledStorage), len(got.Outcome().UnmodelledStorage)) + cmp.Diff(exact(want), exact(got))
+		if fixed != "" {
+			return fixed
+		}
+		if diff = cmp.Diff(want.Summary(), got.Summary()); diff == "" {
 			break
 		}
 	}
 	return diff
+}
+
+// exact are the numbers of a report that depend on no order.
+func exact(r *eviction.Report) []int {
+	all := r.Summary()
+	return []int{all.EvictedNow, all.EvictedAfter, all.Drained, all.Stays, all.Unknown, all.Completed, all.Lost, all.Rejected, all.Daemons}
+}
+
+// stored describes claims by their UIDs and volumes by their sizes, which no file hashes and no two have, and the class of
+// each, without a name.
+func stored(s *snapshot.Snapshot) map[string]string {
+	out := map[string]string{}
+	if s.Storage == nil {
+		return out
+	}
+	named := map[bool]string{true: "named"}
+	class := func(name string) string {
+		c := s.Storage.Classes[name]
+		if c == nil {
+			return named[name != ""]
+		}
+		var capacities []string
+		for _, one := range c.Capacities {
+			capacities = append(capacities, fmt.Sprint(one.Total, one.Largest))
+		}
+		slices.Sort(capacities)
+		return fmt.Sprint(c.Waits, c.Provisions, len(c.Topologies), c.Limited, capacities, c.Default, c.Unknown)
+	}
+	request := func(r *snapshot.ClaimRequest) string {
+		return fmt.Sprint(r.Size, r.Modes, r.Block, r.Selector != nil, r.Attributes != "", " of class ", class(r.Class))
+	}
+	for _, claims := range s.Storage.Claims {
+		for _, c := range claims {
+			out[string(c.UID)] = fmt.Sprint(request(c.Request), c.SelectedNode != "", c.Deleting, c.Lost, c.Named)
+		}
+	}
+	for _, v := range s.Storage.Volumes {
+		out[fmt.Sprint("volume of ", v.Size)] = fmt.Sprint(v.Modes, len(v.Labels), v.Block, v.Attributes != "", v.Affinity != nil, v.For != "", v.ForUID, " of class ", class(v.Class))
+	}
+	var templates, bound []string
+	for _, set := range s.Storage.Templates {
+		for _, r := range set {
+			templates = append(templates, request(r))
+		}
+	}
+	for _, claims := range s.Storage.Bound {
+		bound = append(bound, fmt.Sprint(len(claims)))
+	}
+	slices.Sort(templates)
+	slices.Sort(bound)
+	out["templates"], out["bound"] = fmt.Sprintf("%q", templates), fmt.Sprint(bound)
+	return out
 }
 
 // attached counts the claims that share each of the CSI volumes, sorted.

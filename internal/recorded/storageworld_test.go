@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"testing"
+	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -97,7 +98,8 @@ func (w *storing) classes() {
 	isDefault := func(c *storagev1.StorageClass) {
 		if w.some(2) {
 			c.Annotations["storageclass.kubernetes.io/is-default-class"] = w.pick("true", "false")
-			c.CreationTimestamp = metav1.Time{Time: moment}
+			// Of two defaults the newer one counts, and of equal ones that of the first name, which a hash changes.
+			c.CreationTimestamp = metav1.Time{Time: moment.Add(time.Duration(w.uids) * time.Second)}
 		}
 	}
 	add("local", "kubernetes.io/no-provisioner", storagev1.VolumeBindingWaitForFirstConsumer, isDefault)
