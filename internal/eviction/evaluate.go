@@ -33,7 +33,7 @@ func (e *evaluation) report() *Report {
 	for _, name := range names {
 		count += len(s.Pods[name])
 	}
-	report := &Report{Pods: make([]PodVerdict, 0, count), Nodes: names, Gaps: s.Gaps}
+	report := &Report{Pods: make([]PodVerdict, 0, count), Nodes: names, Gaps: s.Gaps, Deletes: e.change.Deletes}
 	for _, name := range names {
 		start := len(report.Pods)
 		node := e.node(name)
@@ -183,11 +183,15 @@ func (e *evaluation) expel(v *PodVerdict, node changedNode, by basis) {
 // but those of DaemonSets and mirror pods, whatever it tolerates
 // (k8s.io/kubectl v0.37.1 pkg/drain/filters.go).
 func (e *evaluation) drain(v *PodVerdict, node changedNode) {
+	removes := "evict"
+	if e.change.Deletes {
+		removes = "delete"
+	}
 	switch {
 	case v.Pod.Mirror:
-		v.Reason = "is the mirror pod of a static pod, which a drain does not evict"
+		v.Reason = "is the mirror pod of a static pod, which a drain does not " + removes
 	case e.snapshot.RunsOnEveryNode(v.Pod):
-		v.Reason = "is a DaemonSet pod, which a drain does not evict"
+		v.Reason = "is a DaemonSet pod, which a drain does not " + removes
 	case !e.selects(v.Pod):
 		v.Reason = "is not matched by the pod selector, so the drain leaves it"
 	case node.undrained:

@@ -21,6 +21,8 @@ type Report struct {
 	Nodes []string
 	// Gaps says what could not be read.
 	Gaps []string
+	// Deletes is set where drains delete the pods in place of evictions.
+	Deletes bool
 
 	// unread is set where a changed node is none of those whose pods were read.
 	unread  bool
@@ -31,9 +33,10 @@ type Report struct {
 // of them speak of, the gravest verdict counts; it is stranded where any of them strands
 // it.
 func Join(reports ...*Report) *Report {
-	out := &Report{}
+	out := &Report{Deletes: len(reports) > 0}
 	at := map[string]int{}
 	for _, r := range reports {
+		out.Deletes = out.Deletes && r.Deletes
 		out.Nodes, out.Gaps = append(out.Nodes, r.Nodes...), append(out.Gaps, r.Gaps...)
 		out.unread = out.unread || r.unread
 		for _, v := range r.Pods {

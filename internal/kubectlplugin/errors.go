@@ -46,7 +46,7 @@ func (p *plugin) unacceptable(err error) bool {
 		fmt.Fprintln(p.ErrOut, standard(errStuck))
 	}
 	for _, x := range limits.Exceeded {
-		fmt.Fprintln(p.ErrOut, "error: "+excess(x))
+		fmt.Fprintln(p.ErrOut, "error: "+excess(limits, x))
 	}
 	return stuck || exceeds
 }
@@ -99,12 +99,12 @@ func unreachable(err *url.Error) string {
 func QuietClient() { runtime.ErrorHandlers = nil }
 
 // excess words a limit that is exceeded.
-func excess(x eviction.Excess) string {
+func excess(e *eviction.LimitsError, x eviction.Excess) string {
 	verb := "might"
 	if x.Certain {
 		verb = "would"
 	}
-	pods := message.Count(x.Count, "pod")
+	pods, removed := message.Count(x.Count, "pod"), message.Removed(e.Report)
 	switch x.Limit {
 	case eviction.MaxPending:
 		return fmt.Sprintf("%s %s stay Pending, and --max-pending allows %d%s", pods, verb, x.Allowed, message.Uncreated(x))
@@ -115,11 +115,11 @@ func excess(x eviction.Excess) string {
 		for i, w := range x.Workloads {
 			names[i] = w.String()
 		}
-		return fmt.Sprintf("%s %s be evicted that --only does not list, of %s", pods, verb, message.Some(names))
+		return fmt.Sprintf("%s %s be %s that --only does not list, of %s", pods, verb, removed, message.Some(names))
 	}
 	elsewhere := ""
 	if x.Preempted > 0 {
 		elsewhere = fmt.Sprintf(" (%d elsewhere, by preemption)", x.Preempted)
 	}
-	return fmt.Sprintf("%s %s be evicted%s, and --max-pods allows %d", pods, verb, elsewhere, x.Allowed)
+	return fmt.Sprintf("%s %s be %s%s, and --max-pods allows %d", pods, verb, removed, elsewhere, x.Allowed)
 }

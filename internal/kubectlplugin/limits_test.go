@@ -44,6 +44,49 @@ func TestPreview_limitsThatAreExceededAreExitCode2(t *testing.T) {
 	})
 }
 
+// TestPreviewDrain_aPodSelectorThatMatchesNoPodIsAWarning, as in the plan of the action: it can be a typing error.
+func TestPreviewDrain_aPodSelectorThatMatchesNoPodIsAWarning(t *testing.T) {
+	t.Parallel()
+	acctest.OnFakeWithControllers(t, func(t *testing.T, c *acctest.Cluster) {
+		r := shop(t, c)
+		for flags, none := range map[string]string{"": "evicts none", "--disable-eviction": "deletes none"} {
+			args := append([]string{"preview", "drain", "worker-2", "--pod-selector=app=trian"}, strings.Fields(flags)...)
+			said := `No pod on node "worker-2" matches "app=trian": the drain ` + none
+			warning := "Warning: " + said + ". If that is not intended, check the labels (kubectl get pods -A --show-labels --field-selector spec.nodeName=worker-2).\n"
+			for _, format := range []string{"table", "wide", "markdown", "json"} {
+				if got := r.run(t, append(args, "-o", format)...); got.code != 0 || got.err != warning || !strings.Contains(strings.ReplaceAll(got.out, `\"`, `"`), said) {
+					t.Errorf("%s %s: got\n%s", flags, format, got)
+				}
+			}
+			if got := r.run(t, append(args, "-o", "markdown")...); !strings.HasPrefix(got.out, "> [!WARNING]") {
+				t.Errorf("got\n%s", got)
+			}
+		}
+		if got := r.run(t, "preview", "drain", "worker-2", "--pod-selector=app=train"); got.err != "" || strings.Contains(got.out, "No pod") {
+			t.Errorf("with a pod that matches: got\n%s", got)
+		}
+	})
+}
+
+// TestPreviewDrain_deletionsAreNoEvictions in its words, with --disable-eviction.
+func TestPreviewDrain_deletionsAreNoEvictions(t *testing.T) {
+	t.Parallel()
+	acctest.OnFakeWithControllers(t, func(t *testing.T, c *acctest.Cluster) {
+		r := shop(t, c)
+		got := r.run(t, "preview", "drain", "worker-2", "--disable-eviction", "--max-pods=0", "--only=")
+		if got.code != 2 || !strings.Contains(got.err, " would be deleted, and --max-pods allows 0\n") || !strings.Contains(got.err, " would be deleted that --only does not list") || strings.Contains(got.err, "evicted") {
+			t.Errorf("got\n%s", got)
+		}
+		if got := r.run(t, "preview", "drain", "worker-1", "--disable-eviction"); got.code != 1 || !strings.Contains(got.err, "or set --force to delete it\n") {
+			t.Errorf("got\n%s", got)
+		}
+		c.Node(t, acctest.Node{Name: "empty"})
+		if got := r.run(t, "preview", "drain", "empty", "--disable-eviction"); got.code != 0 || !strings.Contains(got.out, `Draining node "empty" deletes no pods`) {
+			t.Errorf("got\n%s", got)
+		}
+	})
+}
+
 // TestPreviewDrain_podsThatStopItAreAnError with the flag that lets them go, and nothing on stdout.
 func TestPreviewDrain_podsThatStopItAreAnError(t *testing.T) {
 	t.Parallel()

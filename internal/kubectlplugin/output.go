@@ -18,6 +18,7 @@ import (
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/preview"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/printable"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/tf/message"
 )
 
 // Formats of answers that kubectl does not have, beside those of its printers.
@@ -88,6 +89,9 @@ func (p *plugin) write(f *previewFlags, answer preview.Change) error {
 		if f.output.format != formatTable && f.output.format != formatWide || !strings.Contains(detail, gap) {
 			fmt.Fprintln(p.ErrOut, "Warning: the preview is not complete: "+gap)
 		}
+	}
+	if answer.Unmatched != "" {
+		fmt.Fprintln(p.ErrOut, "Warning: "+heading+". If that is not intended, "+message.CheckLabels(answer.Unmatched)+".")
 	}
 	results := answer.Results(f.all)
 	if done, err := f.output.print(p.Out, "EvictionPreview", &results); done {

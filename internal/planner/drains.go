@@ -32,10 +32,23 @@ func (r DrainRules) Selects(p *snapshot.Pod) bool {
 	return r.PodSelector == nil || r.PodSelector.Matches(p.Labels)
 }
 
+// Removed words what becomes of pods.
+func (r DrainRules) Removed() string {
+	if r.DisableEviction {
+		return "deleted"
+	}
+	return "evicted"
+}
+
 // NodeDrain is a drain of nodes, in the order of their names.
 type NodeDrain struct {
 	Nodes []string
 	Rules DrainRules
+}
+
+// SelectsNone reports that there is a pod selector, and no pod of the nodes has its labels.
+func (d NodeDrain) SelectsNone(s *snapshot.Snapshot) bool {
+	return d.Rules.PodSelector != nil && !slices.ContainsFunc(d.Nodes, func(name string) bool { return slices.ContainsFunc(s.Pods[name], d.Rules.Selects) })
 }
 
 // DrainRefusal is a pod that stops a drain before it begins.
@@ -126,7 +139,7 @@ func Drain(pods []*snapshot.Pod, rules DrainRules) (leave []*snapshot.Pod, refus
 		case p.Controller == nil:
 			refuse("has no controller that would recreate it", "delete it yourself (kubectl delete pod) if it is not needed any more")
 		case p.LocalData && !rules.DeleteLocalData:
-			refuse("has local data (emptyDir) that would be lost", "set delete_local_data = true to evict it")
+			refuse("has local data (emptyDir) that would be lost", "set delete_local_data = true to "+map[bool]string{true: "delete", false: "evict"}[rules.DisableEviction]+" it")
 		default:
 			leave = append(leave, p)
 		}

@@ -48,6 +48,8 @@ type Change struct {
 	Doubts []string
 	// NodeGroups are those to which an autoscaler may add nodes for Pending pods.
 	NodeGroups []string
+	// Unmatched is a drained node where a pod selector matches no pod of the nodes, "" where it matches one.
+	Unmatched string
 	// cordoned are the drained nodes that are cordoned already.
 	cordoned []string
 }
@@ -129,7 +131,7 @@ func (w Change) strange(s *snapshot.Snapshot) Change {
 // Subject words the change.
 func (w Change) Subject() message.Subject {
 	if w.Drain != nil {
-		return message.Subject{Verb: "Draining", What: message.Where(w.Target, w.Matched) + message.OfPods(w.Drain.PodSelector), Deletes: w.Drain.DisableEviction, NodeGroups: w.NodeGroups}
+		return message.Subject{Verb: "Draining", What: message.Where(w.Target, w.Matched) + message.OfPods(w.Drain.PodSelector), NodeGroups: w.NodeGroups}
 	}
 	s := message.Subject{Verb: "Applying", Taints: w.Taints, Preposition: "to", NodeGroups: w.NodeGroups}
 	removed := make([]corev1.Taint, len(w.Absent))

@@ -26,6 +26,9 @@ func (w Change) drain(s *snapshot.Snapshot, comparison eviction.Comparison) Chan
 	}
 	slices.Sort(d.Nodes)
 	w.Matched = len(d.Nodes)
+	if w.Matched > 0 && d.SelectsNone(s) {
+		w.Unmatched = d.Nodes[0]
+	}
 	plan := planner.Order(s, planner.Change{Drain: &d}, comparison)
 	w.Refusals = plan.DrainRefusals
 	if w.Force {

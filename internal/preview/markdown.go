@@ -28,7 +28,7 @@ func (w Change) Markdown() string {
 	switch {
 	case len(w.Stuck) > 0:
 		alert = message.AlertCaution
-	case len(w.Doubts) > 0:
+	case len(w.Doubts) > 0, w.Unmatched != "":
 		alert = max(alert, message.AlertWarning)
 	}
 	b.WriteString(alert.Markdown(w.Heading()))
@@ -65,6 +65,8 @@ func (w Change) heading(summary string) string {
 	switch {
 	case w.Matched == 0:
 		return w.Nothing()
+	case w.Unmatched != "":
+		return message.NoPods(message.Place(w.Target), *w.Drain)
 	case w.MachineSets != nil && w.MachineSets.Rollout.Strategy == machineset.TemplateOnly:
 		return w.Subject().String() + " leaves the machines that exist as they are, and evicts no pods"
 	case summary != "":
@@ -74,7 +76,7 @@ func (w Change) heading(summary string) string {
 	case len(w.Report.Nodes) == 0:
 		return w.Subject().String() + " changes nothing: " + w.already()
 	}
-	return w.Subject().String() + " evicts no pods"
+	return w.Subject().String() + " " + message.Removes(w.Report) + " no pods"
 }
 
 // Nothing reports that there is nothing to change.

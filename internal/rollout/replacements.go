@@ -167,13 +167,13 @@ func (d *draining) await(ctx context.Context) error {
 		})
 		if err == nil && len(d.missing) == 0 {
 			if len(d.expected) > 0 {
-				d.say("the evicted pods have replacements that are ready on other nodes")
+				d.say("the %s pods have replacements that are ready on other nodes", d.drain.Rules.Removed())
 			}
 			return nil
 		}
 		if now := words(d.missing); err == nil && now != told {
 			tflog.Info(ctx, "waiting for replacements", map[string]any{"waiting": now})
-			d.say("waiting for replacements of evicted pods: %s", now)
+			d.say("waiting for replacements of %s pods: %s", d.drain.Rules.Removed(), now)
 			told = now
 		}
 		if err == nil {

@@ -33,6 +33,19 @@ func TestExplain_aDrainThatDeletesPods(t *testing.T) {
 		"what holds evictions":    {err: &left, says: "(kubectl describe pod, their PodDisruptionBudgets and finalizers)"},
 		"what holds deletions":    {rules: planner.DrainRules{DisableEviction: true}, err: &left, says: "(kubectl describe pod, their finalizers)", not: "PodDisruptionBudget"},
 		"a right that is missing": {rules: planner.DrainRules{DisableEviction: true}, err: &refused, says: "Add that rule, or drain without disable_eviction.\n\nThese nodes are cordoned, and stay so: a."},
+		"a limit that deletions exceed": {
+			rules: planner.DrainRules{DisableEviction: true},
+			err: &rollout.DrainError{Cordoned: []string{"a"}, Err: &eviction.LimitsError{
+				Limits: eviction.Limits{MaxPods: &none}, Report: &eviction.Report{Deletes: true},
+				Exceeded: []eviction.Excess{{Limit: eviction.MaxPods, Pods: []string{"shop/db"}, Count: 1, Certain: true}},
+			}},
+			says: "1 pod would be deleted, and max_pods allows 0\nNo pod has been deleted.", not: "evicted",
+		},
+		"replacements that do not come": {
+			rules: planner.DrainRules{DisableEviction: true},
+			err:   &rollout.DrainError{Missing: []rollout.Replacement{{Workload: "Job shop/train", Missing: 1, Wanted: 1}}, Cordoned: []string{"a"}, Drained: []string{"a"}, Err: context.DeadlineExceeded},
+			says:  "the wait for replacements of deleted pods timed out\nAll pods are deleted, and 1 workload does not", not: "evicted",
+		},
 		"a limit names selected pods": {
 			rules: planner.DrainRules{PodSelector: labels.SelectorFromSet(labels.Set{"app": "db"})},
 			err: &eviction.LimitsError{

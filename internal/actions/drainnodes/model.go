@@ -55,9 +55,17 @@ func (w wanted) drain(nodes []*snapshot.Node) rollout.Drain {
 	return d
 }
 
+// removes words what the drain does with pods.
+func (w wanted) removes() string {
+	if w.rules.DisableEviction {
+		return "deletes"
+	}
+	return "evicts"
+}
+
 // subject words what a drain is about.
 func (w wanted) subject(verb string, d rollout.Drain) message.Subject {
-	return message.Subject{Verb: verb, What: message.Where(w.target, len(d.Nodes)) + message.OfPods(w.rules.PodSelector), Deletes: w.rules.DisableEviction}
+	return message.Subject{Verb: verb, What: message.Where(w.target, len(d.Nodes)) + message.OfPods(w.rules.PodSelector)}
 }
 
 // wanted returns what the model wants; false while any of it is not known.

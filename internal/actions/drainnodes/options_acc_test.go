@@ -39,7 +39,7 @@ func TestAccDrainNodes_disableEvictionBypassesABudget(t *testing.T) {
 
 	s.cli.Write(may, s.byName("disable_eviction = true"))
 	s.apply(`Draining node "`+a+`" deletes 2 pods, bypassing PodDisruptionBudgets: 2 beyond a PodDisruptionBudget`, "PDB allows 0, bypassed",
-		"draining node "+a+": deleting 2 pods, bypassing PodDisruptionBudgets", "the evicted pods have replacements that are ready on other nodes", "1 node drained and cordoned")
+		"draining node "+a+": deleting 2 pods, bypassing PodDisruptionBudgets", "the deleted pods have replacements that are ready on other nodes", "1 node drained and cordoned")
 	s.cordoned("a")
 	s.c.Running(t, s.apps, "db", 2)
 	if got := s.pods(s.node("b")); got != twoDBs {

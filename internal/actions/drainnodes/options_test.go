@@ -74,7 +74,7 @@ func TestDrainNodes_disableEvictionDeletesPods(t *testing.T) {
 		if got := podsOn(t, c, node); got != twoDBs {
 			t.Fatalf("without the right the node has %q", got)
 		}
-		acctest.WantAll(t, may.Invoke(t, "kubetaint_drain_nodes", config("disable_eviction", true, "evictions", map[string]any{"max_pods": 1})).Errors(), "2 pods would be evicted, and max_pods allows 1")
+		acctest.WantAll(t, may.Invoke(t, "kubetaint_drain_nodes", config("disable_eviction", true, "evictions", map[string]any{"max_pods": 1})).Errors(), "2 pods would be deleted, and max_pods allows 1")
 		if d := may.Invoke(t, "kubetaint_drain_nodes", config("disable_eviction", true)); d.Errors() != "" {
 			t.Fatal(d.Errors())
 		}
@@ -100,6 +100,8 @@ func TestDrainNodes_podSelectorLeavesOtherPods(t *testing.T) {
 		acctest.WantAll(t, tf.Invoke(t, "kubetaint_drain_nodes", config("app in")).Errors(), "must be a label selector")
 		none := tf.Walk(t).PlanAction("kubetaint_drain_nodes", config("app=wbe"))
 		acctest.WantAll(t, none.Warnings(), `No pod on node "`+node+`" matches "app=wbe": the drain evicts none`)
+		quick := tf.Walk(t).PlanAction("kubetaint_drain_nodes", acctest.With(config("app=wbe"), map[string]any{"disable_eviction": true}))
+		acctest.WantAll(t, quick.Warnings(), `No pod on node "`+node+`" matches "app=wbe": the drain deletes none`)
 		if c.Get(t, node).Spec.Unschedulable {
 			t.Fatal("a plan has cordoned the node")
 		}

@@ -47,7 +47,7 @@ func (a *drainNodes) preview(ctx context.Context, w wanted, diags *diag.Diagnost
 		nodes, err = a.Data.Cluster.Nodes(ctx)
 	}
 	if err != nil {
-		session.NoPreview("the drain of "+w.place(), "evicts", err, w.budget.Set(), a.Data, diags)
+		session.NoPreview("the drain of "+w.place(), w.removes(), err, w.budget.Set(), a.Data, diags)
 		return
 	}
 	d := w.drain(nodes)
@@ -58,7 +58,7 @@ func (a *drainNodes) preview(ctx context.Context, w wanted, diags *diag.Diagnost
 	warnDamaged(damagedRecords(nodes, d), diags)
 	plan, s, err := rollout.Ordered(ctx, a.Data.Cluster, s, a.Data.OrderOf(planner.Change{Drain: &d.NodeDrain}))
 	if err != nil {
-		session.NoPreview("the drain of "+w.place(), "evicts", err, w.budget.Set(), a.Data, diags)
+		session.NoPreview("the drain of "+w.place(), w.removes(), err, w.budget.Set(), a.Data, diags)
 		return
 	}
 	if len(plan.DrainRefusals) > 0 {
@@ -72,7 +72,10 @@ func (a *drainNodes) preview(ctx context.Context, w wanted, diags *diag.Diagnost
 		return
 	}
 	message.WarnDrainDeadlocks(w.place(), plan.DrainDeadlocks(s), diags)
-	warnPods(w, s, d, diags)
+	if d.SelectsNone(s) {
+		diags.AddAttributeWarning(path.Root("pod_selector"), message.NoPods(w.place(), w.rules),
+			"Apply cordons the nodes all the same. If that is not intended, "+message.CheckLabels(d.Nodes[0])+".")
+	}
 	about := w.subject("Draining", d)
 	about.NodeGroups = rollout.NodeGroups(ctx, a.Data.Cluster, report)
 	message.LogPods(ctx, about, report)
@@ -97,19 +100,6 @@ func cordoned(s *snapshot.Snapshot, d rollout.Drain) []string {
 	return out
 }
 
-// warnPods reports that no pod of the nodes has the labels of the pod selector.
-func warnPods(w wanted, s *snapshot.Snapshot, d rollout.Drain, diags *diag.Diagnostics) {
-	for _, name := range d.Nodes {
-		if slices.ContainsFunc(s.Pods[name], w.rules.Selects) {
-			return
-		}
-	}
-	if w.rules.PodSelector != nil {
-		diags.AddAttributeWarning(path.Root("pod_selector"), "No pod on "+w.place()+" matches \""+w.rules.PodSelector.String()+"\": the drain evicts none",
-			"Apply cordons the nodes all the same. If that is not intended, check the labels (kubectl get pods -A --show-labels --field-selector spec.nodeName="+d.Nodes[0]+").")
-	}
-}
-
 // explain words an error of a drain.
 func explain(w wanted, d rollout.Drain, err error) diag.Diagnostic {
 	over, no, stopped := new(eviction.LimitsError), new(rollout.DrainRefusedError), new(rollout.DrainError)
@@ -120,7 +110,7 @@ func explain(w wanted, d rollout.Drain, err error) diag.Diagnostic {
 	switch {
 	case errors.As(err, &over):
 		about := w.subject("drain", d)
-		about.Left = written(left)
+		about.Left = written(w, left)
 		return w.budget.Refused(over, about, path.Root("evictions"))
 	case errors.As(err, &no):
 		return refused(w, no.Refusals, left)
@@ -131,14 +121,14 @@ func explain(w wanted, d rollout.Drain, err error) diag.Diagnostic {
 	summary, advice, waiting := "Unable to drain "+w.place(), message.Advise(stopped.Err), ""
 	what := "the drain"
 	if len(stopped.Missing) > 0 {
-		what = "the wait for replacements of evicted pods"
+		what = "the wait for replacements of " + w.rules.Removed() + " pods"
 	}
 	if errors.Is(stopped.Err, context.DeadlineExceeded) || errors.Is(stopped.Err, context.Canceled) {
 		summary, advice = summary+": "+message.Ended(what, stopped.Err), ""
 	}
 	switch {
 	case len(stopped.Missing) > 0:
-		waiting = fmt.Sprintf("All pods are evicted, and %s not run elsewhere yet:\n  %s", message.CountVerb(len(stopped.Missing), "workload does", "workloads do"), strings.Join(shown(replacements(stopped.Missing), lines), "\n  "))
+		waiting = fmt.Sprintf("All pods are %s, and %s not run elsewhere yet:\n  %s", w.rules.Removed(), message.CountVerb(len(stopped.Missing), "workload does", "workloads do"), strings.Join(shown(replacements(stopped.Missing), lines), "\n  "))
 	case len(stopped.Waiting) > 0:
 		waiting = fmt.Sprintf("The drain was waiting for %s of node %q:\n  %s", message.Count(len(stopped.Waiting), "pod"), stopped.Node, strings.Join(shown(stopped.Waiting, lines), "\n  "))
 	}
@@ -207,11 +197,11 @@ func uncordon(nodes []string) string {
 
 // written reports what a drain that is refused has done: it is asked once more when the nodes
 // are cordoned, before the first eviction.
-func written(nodes []string) string {
+func written(w wanted, nodes []string) string {
 	if len(nodes) == 0 {
 		return "Nothing has been written."
 	}
-	return "No pod has been evicted. These nodes are cordoned, and stay so: " + strings.Join(shown(nodes, lines), ", ") + ". To allow pods again: " + uncordon(nodes) + "."
+	return "No pod has been " + w.rules.Removed() + ". These nodes are cordoned, and stay so: " + strings.Join(shown(nodes, lines), ", ") + ". To allow pods again: " + uncordon(nodes) + "."
 }
 
 // refused words the pods that stop a drain.
@@ -221,5 +211,5 @@ func refused(w wanted, refusals []planner.DrainRefusal, nodes []string) diag.Dia
 		pods = append(pods, fmt.Sprintf("pod %s on node %s %s: %s", r.Pod.Key(), r.Pod.Node, r.Why, r.WayOut))
 	}
 	return diag.NewErrorDiagnostic("Unable to drain "+w.place()+": "+message.CountVerb(len(pods), "pod stops the drain", "pods stop the drain"),
-		written(nodes)+" Deal with these pods first, then run again:\n\n  "+strings.Join(shown(pods, lines), "\n  "))
+		written(w, nodes)+" Deal with these pods first, then run again:\n\n  "+strings.Join(shown(pods, lines), "\n  "))
 }

@@ -26,7 +26,7 @@ func (b Budget) Refused(e *eviction.LimitsError, about Subject, at path.Path) di
 	about.NodeGroups = e.NodeGroups
 	_, list := Preview(about, e.Report)
 	summary := "Unable to " + about.String() + ": " + exceeds(e, e.Exceeded[0])
-	detail := about.written() + " " + about.instead() + ", or " + b.change(e.Exceeded) + ".\n\n" + list
+	detail := about.written() + " " + about.instead() + ", or " + b.change(e) + ".\n\n" + list
 	if all := named(e); all != "" {
 		detail = all + "\n\n" + detail
 	}
@@ -52,12 +52,12 @@ func exceeds(e *eviction.LimitsError, x eviction.Excess) string {
 	if x.Certain {
 		verb = "would"
 	}
-	pods := Count(x.Count, "pod")
+	pods, removed := Count(x.Count, "pod"), Removed(e.Report)
 	switch x.Limit {
 	case eviction.ProtectedNamespaces:
-		return fmt.Sprintf("%s of protected namespaces %s be evicted", pods, verb)
+		return fmt.Sprintf("%s of protected namespaces %s be %s", pods, verb, removed)
 	case eviction.ProtectedSelector:
-		return fmt.Sprintf("%s that protected_selector %q matches %s be evicted", pods, e.Limits.Selector, verb)
+		return fmt.Sprintf("%s that protected_selector %q matches %s be %s", pods, e.Limits.Selector, verb, removed)
 	case eviction.MaxPending:
 		return fmt.Sprintf("%s %s stay Pending, and max_pending allows %d%s", pods, verb, x.Allowed, Uncreated(x))
 	case eviction.MaxLost:
@@ -66,7 +66,7 @@ func exceeds(e *eviction.LimitsError, x eviction.Excess) string {
 		return unapproved(e, x, verb)
 	case eviction.MaxPods:
 	}
-	return fmt.Sprintf("%s %s be evicted%s, and max_pods allows %d", pods, verb, elsewhere(x), x.Allowed)
+	return fmt.Sprintf("%s %s be %s%s, and max_pods allows %d", pods, verb, removed, elsewhere(x), x.Allowed)
 }
 
 // Uncreated reports how many of the pods that exceed max_pending are not even created, "" for none.
@@ -109,9 +109,10 @@ func named(e *eviction.LimitsError) string {
 	return strings.Join(lines, "\n")
 }
 
-// change reports which attributes are to be changed to allow the evictions, and where they
+// change reports which attributes are to be changed to allow the change of pods, and where they
 // are.
-func (b Budget) change(exceeded []eviction.Excess) string {
+func (b Budget) change(e *eviction.LimitsError) string {
+	exceeded := e.Exceeded
 	var own, inherited []string
 	for _, x := range exceeded {
 		if isOnly(x) {
@@ -134,7 +135,7 @@ func (b Budget) change(exceeded []eviction.Excess) string {
 		out = []string{"change " + strings.Join(out, " and ")}
 	}
 	if slices.ContainsFunc(exceeded, isOnly) {
-		out = append(out, "approve these evictions as shown below")
+		out = append(out, "approve these "+removals(e)+" as shown below")
 	}
 	return strings.Join(out, " and ")
 }

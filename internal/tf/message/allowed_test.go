@@ -24,6 +24,7 @@ func TestBudgetAllow_goldens(t *testing.T) {
 	noPod := Budget{Limits: eviction.Limits{MaxPods: &none}}
 	crowd := aCluster().node("worker-2", 4).pods("worker-1", "pay/Deployment/core", 1, 3, urgent).pods("worker-2", "prod/Deployment/calm", 1, 2).pods("worker-1", "shop/Deployment/web", 10, 1)
 	crowded := eviction.Evaluate(crowd.Snapshot, eviction.Change{Taints: map[string][]corev1.Taint{"worker-1": taintsOf(t, "dedicated=gpu:NoExecute")}}, eviction.ComparisonOff)
+	deletions := eviction.Evaluate(crowd.Snapshot, eviction.Change{Drains: map[string]bool{"worker-1": true}, Deletes: true}, eviction.ComparisonOff)
 	approved := func(entries ...string) []eviction.Approval {
 		out := []eviction.Approval{}
 		for _, entry := range entries {
@@ -57,6 +58,7 @@ func TestBudgetAllow_goldens(t *testing.T) {
 		"unapproved":           {budget: Budget{Limits: eviction.Limits{Only: approved("shop/*", "ml/Deployment/trainer")}, OnlyAlone: true}, report: crowded, at: path.Root("evictions").AtName("only")},
 		"unapproved-none":      {budget: Budget{Limits: eviction.Limits{Only: approved()}, OnlyAlone: true}, report: reportOf(leaving(2, "Deployment/web", eviction.EvictedNow)), at: path.Root("evictions").AtName("only")},
 		"unapproved-inherited": {budget: Budget{Limits: eviction.Limits{Only: approved("ml/*"), MaxPods: of(50)}, Inherited: []string{"only"}, OnlyAlone: true}, report: reportOf(leaving(2, "Deployment/web", eviction.EvictedNow))},
+		"exceeded-deletions":   {budget: Budget{Limits: eviction.Limits{MaxPods: of(5), Namespaces: []string{"shop"}, Selector: parsed(t, "app=web"), Only: approved("ml/*")}}, report: deletions, at: path.Root("evictions").AtName("max_pods")},
 		"unapproved-several":   {budget: Budget{Limits: eviction.Limits{Only: approved("shop/Deployment/web"), MaxPods: of(5)}}, report: crowded, at: path.Root("evictions").AtName("max_pods")},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -64,6 +66,9 @@ func TestBudgetAllow_goldens(t *testing.T) {
 			about := applying(t, `2 nodes matching "pool=a"`, "dedicated=gpu:NoExecute")
 			if about.Verb, about.Began = "apply", tt.began; tt.node != "" {
 				about.Nodes = []string{tt.node}
+			}
+			if tt.report.Deletes {
+				about = Subject{Verb: "drain", What: `node "worker-1"`}
 			}
 			over := new(eviction.LimitsError)
 			if !errors.As(tt.budget.Allow(tt.report), &over) {

@@ -36,7 +36,7 @@ func unapproved(e *eviction.LimitsError, x eviction.Excess, verb string) string 
 	if len(e.Limits.Only) == 0 {
 		lacks = "evictions.only = [] allows none"
 	}
-	return fmt.Sprintf("%s of %s %s be evicted%s, and %s", Count(x.Count, "pod"), names, verb, elsewhere(x), lacks)
+	return fmt.Sprintf("%s of %s %s be %s%s, and %s", Count(x.Count, "pod"), names, verb, Removed(e.Report), elsewhere(x), lacks)
 }
 
 // byDanger writes workloads in the order of the table's rows.
@@ -58,6 +58,14 @@ func byDanger(report *eviction.Report, workloads []eviction.Approval) []string {
 		out[i] = a.String()
 	}
 	return out
+}
+
+// removals names what a limit is about.
+func removals(e *eviction.LimitsError) string {
+	if e.Report.Deletes {
+		return "deletions"
+	}
+	return "evictions"
 }
 
 // approve writes the list that approves the evictions as well, as HCL to paste: whole, whatever its length.
@@ -88,5 +96,5 @@ func (b Budget) approve(e *eviction.LimitsError, x eviction.Excess) string {
 		}
 		lines = append(append([]string{"evictions = {"}, lines...), "}")
 	}
-	return "To approve these evictions, set" + where + ":\n\n  " + strings.Join(lines, "\n  ")
+	return "To approve these " + removals(e) + ", set" + where + ":\n\n  " + strings.Join(lines, "\n  ")
 }

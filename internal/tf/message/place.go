@@ -57,6 +57,20 @@ func OfPods(selector labels.Selector) string {
 	return " of pods matching \"" + selector.String() + "\""
 }
 
+// NoPods reports that no pod of nodes has the labels of a drain's pod selector, which can be a typing error.
+func NoPods(place string, rules planner.DrainRules) string {
+	none := "evicts none"
+	if rules.DisableEviction {
+		none = "deletes none"
+	}
+	return "No pod on " + place + " matches \"" + rules.PodSelector.String() + "\": the drain " + none
+}
+
+// CheckLabels is what to do about a pod selector that matches no pod of a node, in the middle of a sentence.
+func CheckLabels(node string) string {
+	return "check the labels (kubectl get pods -A --show-labels --field-selector spec.nodeName=" + node + ")"
+}
+
 // About words what a change of taints is about.
 func About(verb, preposition string, target planner.Target, plan planner.NodePlan) Subject {
 	s := Subject{Verb: verb, Preposition: preposition, Taints: plan.Brought(), Where: Where(target, len(plan.Switches))}

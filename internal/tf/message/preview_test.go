@@ -201,7 +201,7 @@ func TestPreview_goldensOfSituations(t *testing.T) {
 			case "drain":
 				about = Subject{Verb: "Draining", What: `node "worker-1"`}
 			case "deleted":
-				about = Subject{Verb: "Draining", What: `node "worker-1"`, Deletes: true}
+				about = Subject{Verb: "Draining", What: `node "worker-1"`}
 			case "selected":
 				about = Subject{Verb: "Draining", What: `node "worker-1" of pods matching "app=checkout"`}
 			case "autoscaled":

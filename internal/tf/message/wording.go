@@ -36,9 +36,6 @@ type Subject struct {
 	// Left reports what a change that is refused has left, where that is neither nothing nor
 	// what Began stands for.
 	Left string
-	// Deletes is set where a drain deletes pods in place of evictions, which bypasses
-	// PodDisruptionBudgets.
-	Deletes bool
 	// RefusesStranded reports that apply refuses to strand pods.
 	RefusesStranded bool
 	// Rescue reports how the resource can have pods tolerate a new taint first;
@@ -198,15 +195,15 @@ func Preview(s Subject, report *eviction.Report) (summary, detail string) {
 	stranded, hedges := CountStranded(report), countHedges(report)
 	switch {
 	case total.Affected() > 0:
-		summary = s.String() + " " + effect(s, total, report)
+		summary = s.String() + " " + effect(total, report)
 	case stuck+misscheduled > 0:
-		summary = s.String() + " evicts no pods, but " + leftovers(stuck, misscheduled)
+		summary = s.String() + " " + Removes(report) + " no pods, but " + leftovers(stuck, misscheduled)
 	case stranded > 0:
-		summary = s.String() + " evicts no pods, but " + Count(stranded, "pod") + " could not be scheduled there again"
+		summary = s.String() + " " + Removes(report) + " no pods, but " + Count(stranded, "pod") + " could not be scheduled there again"
 	case hedges.pods > 0:
-		summary = s.String() + " evicts no pods, but " + Count(hedges.pods, "pod") + " might not be scheduled there again"
+		summary = s.String() + " " + Removes(report) + " no pods, but " + Count(hedges.pods, "pod") + " might not be scheduled there again"
 	case total.Completed > 0:
-		return s.String() + " deletes " + Count(total.Completed, "completed pod"), "No running pod is evicted."
+		return s.String() + " deletes " + Count(total.Completed, "completed pod"), "No running pod is " + Removed(report) + "."
 	default:
 		return "", ""
 	}
@@ -247,11 +244,27 @@ func Asides(s Subject, report *eviction.Report) []string {
 	return out
 }
 
+// Removed is what becomes of the pods of a report: taints and most drains evict them.
+func Removed(report *eviction.Report) string {
+	if report.Deletes {
+		return "deleted"
+	}
+	return "evicted"
+}
+
+// Removes is what a change does with the pods of a report.
+func Removes(report *eviction.Report) string {
+	if report.Deletes {
+		return "deletes"
+	}
+	return "evicts"
+}
+
 // effect words how many pods are evicted, and what of that is dangerous.
-func effect(s Subject, total eviction.Summary, report *eviction.Report) string {
+func effect(total eviction.Summary, report *eviction.Report) string {
 	var out string
 	switch {
-	case s.Deletes:
+	case report.Deletes:
 		// A drain leaves no doubt which pods it deletes.
 		out = "deletes " + Count(total.Evicted(), "pod") + ", bypassing PodDisruptionBudgets"
 	case total.Evicted() == 0:
