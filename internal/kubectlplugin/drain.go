@@ -103,7 +103,9 @@ func refused(answer preview.Change) error {
 	b.WriteString("unable to drain " + answer.Where() + ": " + message.CountVerb(len(answer.Refusals), "pod stops the drain", "pods stop the drain"))
 	wayOut := func(text string) string { return drainFlags.Replace(text) }
 	if answer.Drain.DisableEviction {
-		wayOut = func(text string) string { return strings.ReplaceAll(drainFlags.Replace(text), "to evict it", "to delete it") }
+		wayOut = func(text string) string {
+			return strings.ReplaceAll(drainFlags.Replace(text), "to evict it", "to delete it")
+		}
 	}
 	for _, r := range answer.Refusals[:min(len(answer.Refusals), most)] {
 		fmt.Fprintf(&b, "\n  pod %s on node %s %s: %s", r.Pod.Key(), r.Pod.Node, r.Why, wayOut(r.WayOut))
