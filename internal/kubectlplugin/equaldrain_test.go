@@ -56,11 +56,14 @@ func (w *world) compareDrainWith(node string, o drainOption) {
 	if o.attribute == "pod_selector" {
 		want += " of pods matching \"app in (app-0,app-2)\""
 	}
-	want += " evicts no pods\n"
+	want += map[bool]string{true: " deletes no pods\n", false: " evicts no pods\n"}[o.attribute == "disable_eviction"]
+	warned := ""
 	for _, d := range said {
 		switch {
 		case strings.HasPrefix(d.Summary, "Draining node") && (strings.Contains(d.Summary, " evict") || strings.Contains(d.Summary, " deletes ")):
 			want = d.Summary + "\n\n" + strings.Trim(d.Detail, "\n") + "\n"
+		case strings.HasPrefix(d.Summary, "No pod on "):
+			want, warned = d.Summary+"\n", "Warning: "+d.Summary+". "
 		case strings.HasSuffix(d.Summary, " gets stuck on PodDisruptionBudgets"):
 			_, held, _ = strings.Cut(d.Detail, ":\n\n")
 			code = 2
@@ -72,7 +75,7 @@ func (w *world) compareDrainWith(node string, o drainOption) {
 		heading, detail, _ := strings.Cut(want, "\n")
 		want = heading + "\n\nThe drain gets stuck:\n" + strings.Trim(held, "\n") + "\n" + detail
 	}
-	if got.code != code || data.code != code || !strings.HasPrefix(got.out, want) {
+	if got.code != code || data.code != code || !strings.HasPrefix(got.out, want) || strings.Contains(got.err, "No pod on ") != (warned != "") || !strings.HasPrefix(got.err, warned) || data.err != got.err {
 		w.t.Errorf("the action says\n%s\nand the plugin\n%s", want, got)
 	}
 }
