@@ -125,8 +125,8 @@ func (s *simulation) ask(c *class, i int32) answer {
 	if c.podRules == nil {
 		return takes
 	}
-	if len(s.expected) > 0 {
-		return s.askBesideExpected(c, i)
+	if n.nominees > 0 {
+		return s.askBesideNominees(c, i)
 	}
 	_, a := c.podRules.ask(i)
 	return a

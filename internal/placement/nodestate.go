@@ -26,8 +26,9 @@ type nodeState struct {
 	attachedTo
 	// lowest is the lowest priority of a pod that has ever been there.
 	lowest int32
-	// placed are the pods that this order has put there.
-	placed []occupant
+	// placed are the pods that this order has put there, some of them nominees.
+	placed   []occupant
+	nominees int
 }
 
 // occupant is a pod on a node: one that was there before, or one that was placed.
@@ -35,9 +36,9 @@ type occupant struct {
 	pod *snapshot.Pod
 	// replacement is set for one that was placed.
 	replacement *replacement
-	// leaving is set for one that is evicted and has not terminated, expected for one that comes once others have:
-	// it has its room, and pods on other nodes do not count it.
-	leaving, expected bool
+	// leaving is set for one that is evicted and has not terminated, nominee for one that is bound once others have: its
+	// room is taken, and on other nodes it does not count.
+	leaving, nominee bool
 }
 
 // demand returns what the pod asks for, and what it holds of the node.
@@ -147,7 +148,9 @@ func (s *simulation) add(i int32, o occupant) {
 	if o.replacement != nil {
 		n.placed = append(n.placed, o)
 	}
-	if !o.expected {
+	if o.nominee {
+		n.nominees++
+	} else {
 		s.rules.update(s, i, o, 1)
 	}
 	s.moved++
@@ -162,7 +165,9 @@ func (s *simulation) remove(i int32, o occupant) {
 	if o.replacement != nil {
 		n.placed = slices.DeleteFunc(n.placed, func(other occupant) bool { return other == o })
 	}
-	if !o.expected {
+	if o.nominee {
+		n.nominees--
+	} else {
 		s.rules.update(s, i, o, -1)
 	}
 	s.freed++

@@ -8,19 +8,31 @@ import (
 	"slices"
 )
 
-// nominate puts Pending pods on the nodes for which the scheduler has nominated them, where these still take them
+// keepNominations puts Pending pods on the nodes for which the scheduler has nominated them, where these still take them
 // once pods of a lower priority have terminated: their room is kept, also from pods of the same priority, and
 // they preempt no more while they wait for it
 // (k8s.io/kubernetes v1.37.2 pkg/scheduler/framework/runtime/framework.go, RunFilterPluginsWithNominatedPods, and
 // pkg/scheduler/framework/plugins/defaultpreemption/default_preemption.go, PodEligibleToPreemptOthers). A pod that
 // fits elsewhere in the meantime goes there, which no API tells beforehand.
-func (s *simulation) nominate() {
+func (s *simulation) keepNominations() {
 	for _, r := range s.nominated {
-		if p, there := s.byName[r.pod.Nominated]; there && s.keepsRoom(r.class, int32(p.index)) { //nolint:gosec // A cluster has no two thousand million nodes.
-			r.created = true
-			s.bind(r, int32(p.index)) //nolint:gosec // As above.
-		}
+		s.keepNomination(r)
 	}
+}
+
+// keepNomination reports whether a pod has the node for which it has been nominated before.
+func (s *simulation) keepNomination(r *replacement) bool {
+	p, there := s.byName[r.pod.Nominated]
+	if !there || !r.waiting || !s.keepsRoom(r.class, int32(p.index)) { //nolint:gosec // A cluster has no two thousand million nodes.
+		return false
+	}
+	r.created = true
+	if s.nominates {
+		s.nominate(r, int32(p.index)) //nolint:gosec // As above.
+	} else {
+		s.bind(r, int32(p.index)) //nolint:gosec // As above.
+	}
+	return true
 }
 
 // sortNominated collects the pods with a nominated node, the highest priority first.

@@ -48,11 +48,17 @@ func TestNominated_podsHaveTheRoomOfTerminatingOnes(t *testing.T) {
 				run(replicas("victim", "n2", 1, asking(4, 4), terminating)...).
 				run(replicas("low", "n3", 1, asking(4, 4))...).
 				waiting("high", 1, asking(4, 4), priority(10), nominated("n2"))
-			s := newSimulation(New(w.Snapshot, gone("n1"), false), w.evictAll("n1"))
-			for order := range Orders {
-				s.run(1, order)
-				if diff := cmp.Diff(tt.want, s.placed()); diff != "" {
-					t.Fatalf("order %d: %s", order, diff)
+			// In some orders, a nominated pod is bound later where rules relate any pods.
+			for _, related := range []bool{false, true} {
+				if related {
+					w.run(other("guard", "n2", ruled(&snapshot.PodRules{AntiAffinity: onHostTo("none")})))
+				}
+				s := newSimulation(New(w.Snapshot, gone("n1"), false), w.evictAll("n1"))
+				for order := range Orders {
+					s.run(1, order)
+					if diff := cmp.Diff(tt.want, s.placed()); diff != "" {
+						t.Fatalf("related %t, order %d: %s", related, order, diff)
+					}
 				}
 			}
 		})

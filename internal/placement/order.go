@@ -22,13 +22,13 @@ func (s *simulation) run(seed uint64, order int) {
 	}
 	s.rank(order)
 	s.running, s.anyNode, s.parallel, s.prompt = true, order%5 == 4, order%3 == 1, order%2 == 1
-	s.patient, s.expected = order%4 != 3 && s.rules.count() > 0, s.expected[:0]
+	s.nominates, s.nominees = order%4 != 3 && s.rules.count() > 0, s.nominees[:0]
 	s.decide(order)
 	lingers := order%4 >= 2 && s.rules.count() > 0
 	if lingers {
 		s.linger(0, 1)
 	}
-	s.nominate()
+	s.keepNominations()
 	for _, moment := range s.moments {
 		s.advance(moment, lingers)
 		s.pass()
@@ -69,7 +69,7 @@ func (s *simulation) reset() {
 	clear(s.isPreempted)
 	s.replacements = s.replacements[:s.fixed]
 	for _, r := range s.replacements {
-		r.node, r.expected, r.created, r.since, r.delayed, r.refused, r.binding = -1, false, false, 0, false, nil, nil
+		r.node, r.nominee, r.created, r.since, r.delayed, r.refused, r.binding = -1, false, false, 0, false, nil, nil
 	}
 	for _, c := range s.classes {
 		c.failed, c.hopeless = failure{}, failure{}

@@ -243,7 +243,7 @@ func cheapest(candidates []candidate) []int {
 func (s *simulation) evict(i int32, v occupant) {
 	s.remove(i, v)
 	if v.replacement != nil {
-		v.replacement.node, v.replacement.expected = -1, false
+		v.replacement.node = -1
 		s.used.release(v.replacement.binding)
 		v.replacement.binding = nil
 		if v.pod.Controller != nil {

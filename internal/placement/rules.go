@@ -295,7 +295,7 @@ func (s *simulation) catchUp(c *counter) {
 			}
 		}
 		for _, o := range s.now[i].placed {
-			if !o.expected {
+			if !o.nominee {
 				c.count(i, o, 1)
 			}
 		}

@@ -32,7 +32,7 @@ type simulation struct {
 	// first fixed ones.
 	replacements []*replacement
 	fixed        int
-	// nominated are those with a nominated node.
+	// nominated are those that had a nominated node before.
 	nominated []*replacement
 	workloads []*tally
 	groups    map[groupKey]*Group
@@ -77,10 +77,10 @@ type simulation struct {
 	// prompt is set for an order in which pods that have waited for room are not tried before those
 	// that are created when it becomes free: the scheduler may have put off a retry.
 	prompt bool
-	// patient is set for an order in which a pod that preempts others is not on its node before those that are
-	// queued have been tried: expected are these pods.
-	patient  bool
-	expected []*replacement
+	// nominates is set for an order in which a pod that preempts others is not bound before those that are queued have
+	// been tried: nominees are these pods.
+	nominates bool
+	nominees  []*replacement
 	// lingering is set while pods that are gone at this moment count for others.
 	lingering bool
 	// freed counts how often room became free: a pod that found none finds none before.
@@ -111,9 +111,9 @@ type replacement struct {
 	group *Group
 	// ordinal is that within the set.
 	ordinal int
-	// node is where it is placed, -1 for nowhere. It is expected there while the pods terminate that it has preempted.
-	node     int32
-	expected bool
+	// node is where it is placed, -1 for nowhere. It is a nominee there while the pods terminate that it has preempted.
+	node    int32
+	nominee bool
 	// created is set once its controller has created it, at the moment since.
 	created bool
 	since   int64
@@ -266,10 +266,14 @@ func (s *simulation) placeQueued() (placed bool) {
 	for {
 		for len(s.queue) > 0 {
 			r := s.queue.pop()
+			s.yield(r)
+			if s.nominates && s.keepNomination(r) {
+				continue
+			}
 			node, found := s.find(r)
 			if !found {
-				if node, found = s.preempt(r); found && s.patient {
-					s.expect(r, node)
+				if node, found = s.preempt(r); found && s.nominates {
+					s.nominate(r, node)
 					continue
 				}
 			}
@@ -278,10 +282,10 @@ func (s *simulation) placeQueued() (placed bool) {
 				placed = true
 			}
 		}
-		if len(s.expected) == 0 {
+		bound, queued := s.bindNominees()
+		if placed = placed || bound; !bound && !queued {
 			return placed
 		}
-		placed = s.seat() || placed
 	}
 }
 
