@@ -25,7 +25,7 @@ func (s *simulation) yield(to *replacement) {
 	for _, r := range s.nominees {
 		if r.nominee && r.class.demand.Priority < to.class.demand.Priority {
 			s.dismiss(r)
-			r.node = -1
+			r.node, r.yielded = -1, true
 			s.queue.push(r)
 		}
 	}

@@ -114,6 +114,8 @@ type replacement struct {
 	// node is where it is placed, -1 for nowhere. It is a nominee there while the pods terminate that it has preempted.
 	node    int32
 	nominee bool
+	// yielded is set for a nominee that another pod has not seen, until it is tried again.
+	yielded bool
 	// created is set once its controller has created it, at the moment since.
 	created bool
 	since   int64
@@ -267,8 +269,11 @@ func (s *simulation) placeQueued() (placed bool) {
 		for len(s.queue) > 0 {
 			r := s.queue.pop()
 			s.yield(r)
-			if s.nominates && s.keepNomination(r) {
-				continue
+			if r.yielded {
+				// Once: a node that takes it no more must not get it again and again.
+				if r.yielded = false; s.keepNomination(r) {
+					continue
+				}
 			}
 			node, found := s.find(r)
 			if !found {
