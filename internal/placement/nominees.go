@@ -3,6 +3,8 @@
 
 package placement
 
+import "slices"
+
 // nominate keeps the room for a pod that has preempted others. The scheduler tries the pod again once these have
 // terminated, a second later at the earliest, and has tried all others that are queued by then. On its node they
 // must fit with it and without it; on other nodes it counts neither for their affinity and spread, nor for what
@@ -38,7 +40,7 @@ func (s *simulation) bindNominees() (bound, queued bool) {
 	all := s.nominees
 	s.nominees = nil
 	if s.prompt {
-		s.chance.shuffle(all) // The pods that the others have preempted may terminate sooner.
+		slices.Reverse(all) // The pods that the others have preempted may terminate sooner.
 	}
 	var left []*replacement
 	for _, r := range all {

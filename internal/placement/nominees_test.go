@@ -66,6 +66,24 @@ func TestNominees_podsKeepOthersFromTheirNode(t *testing.T) {
 	}
 }
 
+// TestNominees_areBoundInAnyOrder: of two pods that follow each other, either is bound first.
+func TestNominees_areBoundInAnyOrder(t *testing.T) {
+	t.Parallel()
+	w := newWorld(having(node("n1"), 9, 9), having(node("n2"), 2, 9), having(node("n3"), 2, 9)).
+		run(replicas("web", "n1", 2, asking(2, 1), priority(10), ruled(&snapshot.PodRules{Affinity: onHostTo("web")}))...).
+		run(replicas("v2", "n2", 1, asking(2, 1), labelledAs("app", "victim"))...).
+		run(replicas("v3", "n3", 1, asking(2, 1), priority(1), labelledAs("app", "victim"))...)
+	s := newSimulation(New(w.Snapshot, gone("n1"), false), w.evictAll("n1"))
+	// The first one that is tried preempts the victim of the lowest priority, on n2.
+	for order, want := range []string{"n2", "n3", "n2", "n2"} {
+		s.run(1, order)
+		on := s.placed()
+		if got := on["web-0"] + on["web-1"]; got != want {
+			t.Errorf("order %d: the pod on %q is bound, want %s: %v", order, got, want, on)
+		}
+	}
+}
+
 // TestNominees_haveNoFollowers: a pod that must share a node with a nominee waits until this one is bound, and another
 // pod takes the room.
 func TestNominees_haveNoFollowers(t *testing.T) {
