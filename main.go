@@ -14,6 +14,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-go/tfprotov6/tf6server"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/provider"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/tf/siblings"
 )
 
 // version and commit are set by the linker at release.
@@ -38,6 +39,7 @@ func main() {
 	} else {
 		provider.DropUnreadLogs()
 		provider.TuneCollector()
+		siblings.Serve()
 	}
 	if err := tf6server.Serve(address, func() tfprotov6.ProviderServer { return provider.Server(provider.New(version)()) }, opts...); err != nil {
 		fmt.Fprintln(os.Stderr, "terraform-provider-kubetaint: "+err.Error())

@@ -12,10 +12,9 @@ import (
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/acctest"
 )
 
-// TestAccProvider_warningsOfTwoBlocks: a command line shows the warnings of two provider blocks one by one
-// where the blocks have another owner or cluster. Blocks that are equal in both share a summary: neither a
-// provider's configuration nor its process shows which block it serves (ConfigureProviderRequest of
-// tfplugin6.proto has no alias). The output for programs still has both warnings.
+// TestAccProvider_warningsOfTwoBlocks: a command line shows the warnings of two provider blocks one by one. Blocks
+// that are equal in cluster and owner are numbered: neither a provider's configuration nor its process shows which
+// block it serves (ConfigureProviderRequest of tfplugin6.proto has no alias).
 func TestAccProvider_warningsOfTwoBlocks(t *testing.T) {
 	t.Parallel()
 	east, west := acctest.Connect(t), acctest.Beside(t)
@@ -24,8 +23,8 @@ func TestAccProvider_warningsOfTwoBlocks(t *testing.T) {
 	for name, tt := range map[string]struct {
 		// blocks are the settings of the two provider blocks.
 		blocks [2]string
-		// folded is set where a command line shows one warning for both.
-		folded bool
+		// numbered is set where nothing else tells the warnings of a plan apart.
+		numbered bool
 	}{
 		"another owner":        {[2]string{here, here + "owner = \"team-b\"\n"}, false},
 		"another cluster":      {[2]string{here, path(west)}, false},
@@ -45,16 +44,19 @@ func TestAccProvider_warningsOfTwoBlocks(t *testing.T) {
 resource "kubetaint_node_taints" %[1]q {
   provider  = kubetaint.%[1]s
   node_name = %[3]q
-  taints    = [{ key = %[1]q, effect = "NoSchedule" }]
+  taints    = [{ key = "team", effect = "NoSchedule" }]
 }
 
 `, alias, tt.blocks[i], node)
 			}
 			cli.Write(nil, config)
-			const warning, similar = "does not exist yet", "similar warning elsewhere"
+			const warning, similar, second = "does not exist yet", "similar warning elsewhere", "(provider block 2)"
 			shown := acctest.Unfold(cli.MustRun("plan", "-input=false"))
-			if got := strings.Contains(shown, similar); got != tt.folded || !strings.Contains(shown, warning) {
-				t.Errorf("a command line shows one warning for both: %t, want %t:\n%s", got, tt.folded, shown)
+			if strings.Contains(shown, similar) || strings.Count(shown, warning) != 2 {
+				t.Errorf("a command line shows one warning for both:\n%s", shown)
+			}
+			if got := strings.Count(shown, warning+" "+second); got != map[bool]int{true: 1}[tt.numbered] {
+				t.Errorf("%d warnings are numbered:\n%s", got, shown)
 			}
 			warnings := cli.Warnings()
 			for _, block := range []string{"a", "b"} {
@@ -65,5 +67,26 @@ resource "kubetaint_node_taints" %[1]q {
 				}
 			}
 		})
+	}
+}
+
+// TestAccProvider_oneBlockIsNotNumbered: plan and apply are steps with a process each, and may give the same warning.
+func TestAccProvider_oneBlockIsNotNumbered(t *testing.T) {
+	t.Parallel()
+	c, cli := acctest.Connect(t), acctest.NewCLI(t)
+	cli.Write(nil, fmt.Sprintf(`provider "kubetaint" {
+  config_path = %q
+}
+
+resource "kubetaint_node_taints" "this" {
+  node_selector = "pool=%s"
+  taints        = [{ key = "team", effect = "NoSchedule" }]
+}
+`, c.Kubeconfig(t), acctest.Name(t, "none")))
+	for _, args := range [][]string{{"apply", "-auto-approve"}, {"apply", "-auto-approve", "-replace=kubetaint_node_taints.this"}, {"destroy", "-auto-approve"}} {
+		shown := acctest.Unfold(cli.MustRun(append(args, "-input=false")...))
+		if strings.Contains(shown, "provider block") || args[0] == "apply" && !strings.Contains(shown, "nothing is tainted") {
+			t.Errorf("%v:\n%s", args, shown)
+		}
 	}
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/kube"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/recorded"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/tf/session"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/tf/siblings"
 )
 
 // fromSnapshot has everything read from a recorded cluster. The environment is not asked for a connection. A
@@ -45,7 +46,7 @@ func (p *kubetaint) fromSnapshot(given types.String, data *session.Data, diags *
 			fmt.Sprintf("The snapshot cannot be used: %s.\n\n`kubectl kubetaint snapshot -o FILE` records a cluster. A must-gather and a folder with the output of \"kubectl get -o yaml\" can be read as well.", err))
 		return
 	}
-	diags.AddAttributeWarning(at, fmt.Sprintf("The plan is made from the snapshot %s, %s", kube.Shown(name), snapshot.Age(time.Now())), describe(snapshot))
+	diags.AddAttributeWarning(at, siblings.Distinct(fmt.Sprintf("The plan is made from the snapshot %s, %s", kube.Shown(name), snapshot.Age(time.Now()))), describe(snapshot))
 }
 
 // describe returns a sentence on what is in a snapshot, and one on what is missing.

@@ -10,6 +10,8 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/types"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/tf/siblings"
 )
 
 // usedBy is who has used a summary first: the noun of a data source or an action with the detail, or a resource,
@@ -39,16 +41,18 @@ func (d *Data) Distinguish(ctx context.Context, diags *diag.Diagnostics, all ...
 	}
 }
 
-// label adds the provider block to each warning. Blocks with an alias are processes of their own, which
-// know nothing of each other's warnings, and the same change of two clusters has the same summary.
+// label adds the provider block to each warning. Blocks with an alias are processes of their own, and the same
+// change of two clusters has the same summary. Blocks of the same cluster and owner are numbered.
 func (d *Data) label(diags *diag.Diagnostics) {
-	if d == nil || d.Label == "" {
-		return
-	}
 	for i, one := range *diags {
-		if one.Severity() == diag.SeverityWarning {
-			(*diags)[i] = withSummary(one, one.Summary()+" ("+d.Label+")")
+		if one.Severity() != diag.SeverityWarning {
+			continue
 		}
+		summary := one.Summary()
+		if d != nil && d.Label != "" {
+			summary += " (" + d.Label + ")"
+		}
+		(*diags)[i] = withSummary(one, siblings.Distinct(summary))
 	}
 }
 

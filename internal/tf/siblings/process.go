@@ -1,0 +1,33 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package siblings
+
+import (
+	"os"
+	"path/filepath"
+	"sync/atomic"
+	"time"
+)
+
+// loaded is when this package was initialized: soon after the process was started.
+var loaded = time.Now()
+
+// own is the ledger of this process, nil where no command line has started it for a provider block: tests, and
+// a debugger's.
+var own atomic.Pointer[Ledger]
+
+// Serve lets Distinct tell the summaries of this process from those of others that the same command line has
+// started. Where the user has no cache folder, or none that can be written to, they are left as they are.
+func Serve() {
+	dir, err := os.UserCacheDir()
+	if err != nil {
+		return
+	}
+	if l, err := open(filepath.Join(dir, "terraform-provider-kubetaint"), os.Getppid(), os.Getpid(), started()); err == nil {
+		own.Store(l)
+	}
+}
+
+// Distinct returns the summary of a warning, with a number where another provider block of the run has used it.
+func Distinct(summary string) string { return own.Load().Distinct(summary) }
