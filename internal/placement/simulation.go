@@ -270,7 +270,7 @@ func (s *simulation) placeQueued() (placed bool) {
 			r := s.queue.pop()
 			s.yield(r)
 			if r.yielded {
-				// Once: a node that takes it no more must not get it again and again.
+				// Once: a node that takes it no more would get it without end.
 				if r.yielded = false; s.keepNomination(r) {
 					continue
 				}
