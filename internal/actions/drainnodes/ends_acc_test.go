@@ -105,11 +105,11 @@ func TestAccDrainNodes_saysWhetherItEnds(t *testing.T) {
 				}
 			}
 			if said != tt.want {
-				t.Errorf("the plan says that it %s, want %s: %s", said, tt.want, d.Warnings())
+				t.Errorf("the plan reports that it %s, want %s: %s", said, tt.want, d.Warnings())
 			}
 			timedOut := strings.Contains(d.Errors(), "the drain timed out")
 			if ended := d.Errors() == ""; !ended && !timedOut || said == ends && !ended || said == neverEnds && ended {
-				t.Errorf("the plan says that it %s, and the drain says %q", said, d.Errors())
+				t.Errorf("the plan reports that it %s, and the drain reports %q", said, d.Errors())
 			}
 		})
 	}

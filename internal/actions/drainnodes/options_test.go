@@ -65,7 +65,7 @@ func TestDrainNodes_disableEvictionDeletesPods(t *testing.T) {
 		for _, tf := range []*acctest.Terraform{may, {Provider: c.Provider(t)}} {
 			plan := tf.Walk(t).PlanAction("kubetaint_drain_nodes", config("disable_eviction", true))
 			if acctest.WantAll(t, plan.Warnings(), `Draining node "`+node+`" `+said); strings.Contains(plan.Warnings(), neverEnds) {
-				t.Errorf("the plan says that a PodDisruptionBudget holds the drain: %s", plan.Warnings())
+				t.Errorf("the plan reports that a PodDisruptionBudget holds the drain: %s", plan.Warnings())
 			}
 		}
 		few := &acctest.Terraform{Provider: c.Provider(t)}

@@ -106,7 +106,7 @@ func (w *randomWorld) endsAs(said, failed string) (ended bool) {
 	ended = failed == ""
 	held := strings.Contains(failed, "the drain timed out") && strings.Contains(failed, "cannot be evicted yet")
 	if said == ends && !ended || said == neverEnds && ended || !ended && !held {
-		w.Fatalf("%s: the plan says that the drain %s, and it says %q", w, said, failed)
+		w.Fatalf("%s: the plan reports that the drain %s, and it reports %q", w, said, failed)
 	}
 	return ended
 }

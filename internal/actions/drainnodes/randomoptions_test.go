@@ -47,7 +47,7 @@ func TestDrainNodes_withoutEvictionsInRandomClusters(t *testing.T) {
 				}
 				reasons := c.Disruptions(t, w.apps)
 				if said := w.drainWith(tf, seen, map[string]any{"disable_eviction": true}, "app-0", "app-1", "app-2", "app-3"); said != ends {
-					t.Errorf("%s: the plan says that the drain %s", w, said)
+					t.Errorf("%s: the plan reports that the drain %s", w, said)
 				}
 				if evicted := reasons(); len(evicted) > 0 {
 					t.Errorf("%s: pods are evicted: %v", w, evicted)
