@@ -5,6 +5,11 @@ package placement
 
 import "slices"
 
+// enoughNominations is how often a pod preempts others in vain before it is bound with its last victims gone. In a
+// cluster only chance ends this: what is created instead of a victim may take room first, beside which the
+// pod must not run, on a node where the nominee does not count, and becomes its next victim.
+const enoughNominations = 3
+
 // nominate keeps the room for a pod that has preempted others. The scheduler tries the pod again once these have
 // terminated, a second later at the earliest, and has tried all others that are queued by then. On its node they
 // must fit with it and without it; on other nodes it counts neither for their affinity and spread, nor for what

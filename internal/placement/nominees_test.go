@@ -160,3 +160,21 @@ func TestNominees_ofBeforePreemptNoOther(t *testing.T) {
 		}
 	}
 }
+
+// TestNominees_preemptInVainAFewTimes: what is created instead of the victim takes the other node of the zone, in which
+// the nominee must be alone.
+func TestNominees_preemptInVainAFewTimes(t *testing.T) {
+	t.Parallel()
+	in := func(n *snapshot.Node) *snapshot.Node { return labelled(n, "zone", "z") }
+	w := newWorld(having(node("n1"), 9, 9), in(having(node("n2"), 2, 9)), in(having(node("n3"), 2, 9))).
+		run(replicas("web", "n1", 1, asking(2, 1), priority(10), ruled(&snapshot.PodRules{AntiAffinity: toApp("zone", "side")}))...).
+		run(replicas("side", "n2", 1, asking(1, 1), labelledAs("app", "side"))...)
+	s := newSimulation(New(w.Snapshot, gone("n1"), false), w.evictAll("n1"))
+	s.limit = 1000
+	for order := range Orders {
+		s.work = 0
+		if s.run(1, order); s.exhausted() || s.placed()["web-0"] == "" || len(s.preempted) != 1 {
+			t.Errorf("order %d: %v, %d are preempted after %d steps", order, s.placed(), len(s.preempted), s.work)
+		}
+	}
+}

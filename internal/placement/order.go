@@ -69,7 +69,7 @@ func (s *simulation) reset() {
 	clear(s.isPreempted)
 	s.replacements = s.replacements[:s.fixed]
 	for _, r := range s.replacements {
-		r.node, r.nominee, r.yielded, r.created, r.since, r.delayed, r.refused, r.binding = -1, false, false, false, 0, false, nil, nil
+		r.node, r.nominee, r.nominations, r.yielded, r.created, r.since, r.delayed, r.refused, r.binding = -1, false, 0, false, false, 0, false, nil, nil
 	}
 	for _, c := range s.classes {
 		c.failed, c.hopeless = failure{}, failure{}

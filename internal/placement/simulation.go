@@ -114,6 +114,8 @@ type replacement struct {
 	// node is where it is placed, -1 for nowhere. It is a nominee there while the pods terminate that it has preempted.
 	node    int32
 	nominee bool
+	// nominations counts how often it has preempted others and was bound later.
+	nominations int
 	// yielded is set for a nominee that another pod has not seen, until it is tried again.
 	yielded bool
 	// created is set once its controller has created it, at the moment since.
@@ -277,7 +279,8 @@ func (s *simulation) placeQueued() (placed bool) {
 			}
 			node, found := s.find(r)
 			if !found {
-				if node, found = s.preempt(r); found && s.nominates {
+				if node, found = s.preempt(r); found && s.nominates && r.nominations < enoughNominations {
+					r.nominations++
 					s.nominate(r, node)
 					continue
 				}

@@ -276,6 +276,22 @@ func sharedThen(r *replacement, o obstacle) bool {
 	return o.kind == byVolumeLimit && len(r.class.attached.shared) > 0
 }
 
+// Pods of higher priorities could preempt each other's victims without end: a small cluster needs little work.
+func TestSimulation_endsSoon(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		c := drawCluster(t, true, true)
+		s := c.simulation()
+		s.limit = 20_000
+		for order := range 6 {
+			s.work = 0
+			if s.run(3, order); s.exhausted() {
+				t.Fatalf("order %d has no end", order)
+			}
+		}
+	})
+}
+
 // A pod is placed only where every filter takes it, and stays Pending only where none does.
 func TestSimulation_placesWhereEveryFilterTakes(t *testing.T) {
 	t.Parallel()
