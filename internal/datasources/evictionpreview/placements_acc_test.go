@@ -30,9 +30,9 @@ const still = 8
 // TestAccPlacements makes random crowded clusters, simulates where the replacements go of the pods
 // that a taint evicts, taints the nodes, and compares the simulation with what the real controllers
 // and the real scheduler come to: how many pods of each workload stay Pending. A proof must hold.
-// 30 orders are not all that can happen: of the workloads 0.5 % may be outside of their range, of the clusters 1 %
-// may have another number of preempted pods, and in 5 % the number of Pending pods may be off by more than two. Few
-// clusters show that less exactly.
+// 30 orders are not all that can happen: of the workloads 0.5 % may be outside of their range, and 0.3 % of the pods
+// other than predicted of those where all orders agree. Of the clusters 1 % may have another number of preempted pods,
+// and in 5 % the number of Pending pods may be off by more than two. Few clusters show that less exactly.
 func TestAccPlacements(t *testing.T) {
 	t.Parallel()
 	c := acctest.Connect(t)
@@ -53,8 +53,9 @@ func TestAccPlacements(t *testing.T) {
 	})
 	t.Cleanup(func() {
 		t.Logf("%d workloads, %d with a number, %d with Pending pods, %d outside of their range", tally.workloads, tally.numbers, tally.pending, tally.outside)
+		t.Logf("%d pods of workloads with a number, %d others run or are Pending than predicted", tally.pods, tally.wrong)
 		t.Logf("%d clusters, %d with a total that is off by more than two; %d pods preempted, %d clusters outside of the range", tally.clusters, tally.far, tally.victims, tally.wrongVictims)
-		if tally.outside*200 > tally.workloads+400 || tally.far*20 > tally.clusters+20 || tally.wrongVictims*100 > tally.clusters+100 {
+		if tally.outside*200 > tally.workloads+400 || tally.wrong*1000 > 3*tally.pods+3000 || tally.far*20 > tally.clusters+20 || tally.wrongVictims*100 > tally.clusters+100 {
 			t.Error("the simulation is wrong too often")
 		}
 		if tally.numbers*5+20 < tally.workloads*4 || tally.pending*4 < tally.workloads {
@@ -68,6 +69,8 @@ func TestAccPlacements(t *testing.T) {
 type placed struct {
 	mu                                   sync.Mutex
 	workloads, numbers, pending, outside int
+	// pods are those of the workloads with a number, wrong are as many of them as that is off by.
+	pods, wrong int
 	// victims are the preempted pods of other nodes, wrongVictims the clusters in which their number
 	// is outside of the range, and far those in which the middle of the range of all Pending pods is off by more than two.
 	clusters, victims, wrongVictims, far int
@@ -81,7 +84,9 @@ type places struct {
 	limits  *rand.Rand
 	limited bool
 	// volumes decides about volumes, nil for none.
-	volumes   *rand.Rand
+	volumes *rand.Rand
+	// onHost is set where provisioners make volumes that one node can use.
+	onHost    bool
 	nodes     []string
 	workloads map[string]int32
 	tally     *placed
@@ -329,6 +334,8 @@ func (p *places) compare(out *placement.Outcome, pending map[string]int) {
 		p.tally.workloads++
 		if w.AllPending.Min == w.AllPending.Max {
 			p.tally.numbers++
+			p.tally.pods += w.Placed.Max + w.AllPending.Max
+			p.tally.wrong += max(n-w.AllPending.Max, w.AllPending.Min-n)
 		}
 		if n > 0 {
 			p.tally.pending++

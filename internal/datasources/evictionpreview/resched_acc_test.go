@@ -140,9 +140,7 @@ func (m *move) volume(claim string, nodes ...string) {
 	m.t.Helper()
 	m.bind(claim, corev1.PersistentVolumeSpec{
 		AccessModes: []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce}, PersistentVolumeSource: corev1.PersistentVolumeSource{Local: &corev1.LocalVolumeSource{Path: "/data"}},
-		NodeAffinity: &corev1.VolumeNodeAffinity{Required: &corev1.NodeSelector{NodeSelectorTerms: []corev1.NodeSelectorTerm{{
-			MatchExpressions: []corev1.NodeSelectorRequirement{{Key: corev1.LabelHostname, Operator: corev1.NodeSelectorOpIn, Values: nodes}},
-		}}}},
+		NodeAffinity: onHost(nodes...),
 	})
 }
 

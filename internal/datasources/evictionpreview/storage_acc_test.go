@@ -28,33 +28,59 @@ func (p *places) class(name string) string { return p.pool + "-" + name }
 // little capacity for the limited one.
 func (p *places) classes() {
 	p.t.Helper()
-	ctx, api := p.t.Context(), p.c.Admin.StorageV1()
-	for _, name := range []string{localClass, zonalClass, limitedClass} {
-		class := &storagev1.StorageClass{ObjectMeta: metav1.ObjectMeta{Name: p.class(name)}, Provisioner: p.class(name) + ".example.com", VolumeBindingMode: new(storagev1.VolumeBindingWaitForFirstConsumer)}
-		switch name {
-		case localClass:
-			class.Provisioner = "kubernetes.io/no-provisioner"
-		case zonalClass:
-			class.AllowedTopologies = []corev1.TopologySelectorTerm{{MatchLabelExpressions: []corev1.TopologySelectorLabelRequirement{{Key: "zone", Values: []string{fmt.Sprintf("z%d", p.volumes.IntN(2))}}}}}
-		}
-		_, err := api.StorageClasses().Create(ctx, class, metav1.CreateOptions{})
-		p.must(err)
-		p.t.Cleanup(func() { _ = api.StorageClasses().Delete(context.Background(), class.Name, metav1.DeleteOptions{}) })
-	}
-	driver := &storagev1.CSIDriver{ObjectMeta: metav1.ObjectMeta{Name: p.class(limitedClass) + ".example.com"}, Spec: storagev1.CSIDriverSpec{StorageCapacity: new(true)}}
-	_, err := api.CSIDrivers().Create(ctx, driver, metav1.CreateOptions{})
-	p.must(err)
-	p.t.Cleanup(func() { _ = api.CSIDrivers().Delete(context.Background(), driver.Name, metav1.DeleteOptions{}) })
+	p.storageClass(p.class(localClass), true, nil)
+	p.storageClass(p.class(zonalClass), false, ofZone(fmt.Sprintf("z%d", p.volumes.IntN(2))))
+	p.storageClass(p.class(limitedClass), false, nil)
 	for _, node := range p.nodes {
-		_, err := api.CSIStorageCapacities(p.namespace).Create(ctx, &storagev1.CSIStorageCapacity{
-			ObjectMeta: metav1.ObjectMeta{Name: node}, StorageClassName: p.class(limitedClass),
-			NodeTopology: &metav1.LabelSelector{MatchLabels: map[string]string{corev1.LabelHostname: node}}, Capacity: new(resource.MustParse(fmt.Sprintf("%dGi", p.volumes.IntN(3)))),
-		}, metav1.CreateOptions{})
-		p.must(err)
+		p.capacity(p.class(limitedClass), fmt.Sprintf("%dGi", p.volumes.IntN(3)), map[string]string{corev1.LabelHostname: node})
 		for i := range p.volumes.IntN(4) {
 			p.local(node, i)
 		}
 	}
+}
+
+// ofZone has volumes of a class made in one zone.
+func ofZone(zone string) func(*storagev1.StorageClass) {
+	return func(c *storagev1.StorageClass) {
+		c.AllowedTopologies = []corev1.TopologySelectorTerm{{MatchLabelExpressions: []corev1.TopologySelectorLabelRequirement{{Key: "zone", Values: []string{zone}}}}}
+	}
+}
+
+// storageClass makes one whose volumes people make, or a provisioner once a pod needs them.
+func (p *places) storageClass(name string, static bool, shape func(*storagev1.StorageClass)) {
+	p.t.Helper()
+	class := &storagev1.StorageClass{ObjectMeta: metav1.ObjectMeta{Name: name}, Provisioner: name + ".example.com", VolumeBindingMode: new(storagev1.VolumeBindingWaitForFirstConsumer)}
+	if static {
+		class.Provisioner = "kubernetes.io/no-provisioner"
+	}
+	if shape != nil {
+		shape(class)
+	}
+	classes := p.c.Admin.StorageV1().StorageClasses()
+	_, err := classes.Create(p.t.Context(), class, metav1.CreateOptions{})
+	p.must(err)
+	p.t.Cleanup(func() { _ = classes.Delete(context.Background(), name, metav1.DeleteOptions{}) })
+}
+
+// capacity makes the driver of a class report what it has left for the nodes with these labels.
+func (p *places) capacity(class, left string, nodes map[string]string) {
+	p.t.Helper()
+	drivers, driver := p.c.Admin.StorageV1().CSIDrivers(), class+".example.com"
+	_, err := drivers.Create(p.t.Context(), &storagev1.CSIDriver{ObjectMeta: metav1.ObjectMeta{Name: driver}, Spec: storagev1.CSIDriverSpec{StorageCapacity: new(true)}}, metav1.CreateOptions{})
+	p.must(ignoreThere(err))
+	p.t.Cleanup(func() { _ = drivers.Delete(context.Background(), driver, metav1.DeleteOptions{}) })
+	_, err = p.c.Admin.StorageV1().CSIStorageCapacities(p.namespace).Create(p.t.Context(), &storagev1.CSIStorageCapacity{
+		ObjectMeta: metav1.ObjectMeta{GenerateName: "left-"}, StorageClassName: class,
+		NodeTopology: &metav1.LabelSelector{MatchLabels: nodes}, Capacity: new(resource.MustParse(left)),
+	}, metav1.CreateOptions{})
+	p.must(err)
+}
+
+func ignoreThere(err error) error {
+	if apierrors.IsAlreadyExists(err) {
+		return nil
+	}
+	return err
 }
 
 // local makes a volume of a node that a claim can be bound to.
@@ -71,13 +97,18 @@ func (m *move) localVolume(node, name, class, size string) {
 		StorageClassName: class, AccessModes: []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce},
 		Capacity:               corev1.ResourceList{corev1.ResourceStorage: resource.MustParse(size)},
 		PersistentVolumeSource: corev1.PersistentVolumeSource{Local: &corev1.LocalVolumeSource{Path: "/data"}},
-		NodeAffinity: &corev1.VolumeNodeAffinity{Required: &corev1.NodeSelector{NodeSelectorTerms: []corev1.NodeSelectorTerm{{
-			MatchExpressions: []corev1.NodeSelectorRequirement{{Key: corev1.LabelHostname, Operator: corev1.NodeSelectorOpIn, Values: []string{node}}},
-		}}}},
+		NodeAffinity:           onHost(node),
 	}}
 	_, err := volumes.Create(m.t.Context(), one, metav1.CreateOptions{})
 	m.must(err)
 	m.t.Cleanup(func() { _ = volumes.Delete(context.Background(), one.Name, metav1.DeleteOptions{}) })
+}
+
+// onHost lets some nodes alone use a volume.
+func onHost(nodes ...string) *corev1.VolumeNodeAffinity {
+	return &corev1.VolumeNodeAffinity{Required: &corev1.NodeSelector{NodeSelectorTerms: []corev1.NodeSelectorTerm{{
+		MatchExpressions: []corev1.NodeSelectorRequirement{{Key: corev1.LabelHostname, Operator: corev1.NodeSelectorOpIn, Values: nodes}},
+	}}}}
 }
 
 // scratch gives each pod an ephemeral volume of a random class.
@@ -99,7 +130,8 @@ func (p *places) provision(ctx context.Context) error {
 	}
 	for i := range claims.Items {
 		c := &claims.Items[i]
-		if c.Spec.VolumeName != "" || c.Annotations["volume.kubernetes.io/selected-node"] == "" || c.Spec.StorageClassName == nil || *c.Spec.StorageClassName == p.class(localClass) {
+		selected := c.Annotations["volume.kubernetes.io/selected-node"]
+		if c.Spec.VolumeName != "" || selected == "" || c.Spec.StorageClassName == nil || *c.Spec.StorageClassName == p.class(localClass) {
 			continue
 		}
 		driver := *c.Spec.StorageClassName + ".example.com"
@@ -111,7 +143,10 @@ func (p *places) provision(ctx context.Context) error {
 				PersistentVolumeSource: corev1.PersistentVolumeSource{CSI: &corev1.CSIPersistentVolumeSource{Driver: driver, VolumeHandle: string(c.UID)}},
 			},
 		}
-		if _, err := p.c.Admin.CoreV1().PersistentVolumes().Create(ctx, one, metav1.CreateOptions{}); err != nil && !apierrors.IsAlreadyExists(err) {
+		if p.onHost {
+			one.Spec.NodeAffinity = onHost(selected)
+		}
+		if _, err := p.c.Admin.CoreV1().PersistentVolumes().Create(ctx, one, metav1.CreateOptions{}); ignoreThere(err) != nil {
 			return err
 		}
 		p.t.Cleanup(func() {
