@@ -11,6 +11,7 @@ import (
 	"slices"
 	"sync"
 	"testing"
+	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -24,8 +25,13 @@ import (
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
 )
 
-// still is how often a cluster is found unchanged before it counts as settled.
-const still = 8
+// still is how often a cluster is found unchanged before it counts as settled, retried for how long if pods are Pending:
+// the scheduler tries a pod again ten seconds after what lets it fit, at the latest
+// (k8s.io/kubernetes v1.37.2 pkg/scheduler/backend/queue/scheduling_queue.go, DefaultPodMaxBackoffDuration).
+const (
+	still   = 8
+	retried = 11 * time.Second
+)
 
 // TestAccPlacements makes random crowded clusters, simulates where the replacements go of the pods
 // that a taint evicts, taints the nodes, and compares the simulation with what the real controllers
@@ -226,7 +232,7 @@ func (p *places) store(name string, spec *corev1.PodSpec) {
 // any more. It returns how many pods of each workload are Pending.
 func (p *places) settle(tainted []string) map[string]int {
 	p.t.Helper()
-	pending, before, unchanged := map[string]int{}, map[string]string{}, 0
+	pending, before, unchanged, changed := map[string]int{}, map[string]string{}, 0, time.Now()
 	acctest.Until(p.t, "the cluster has settled", func(ctx context.Context) (bool, error) {
 		if err := p.provision(ctx); err != nil {
 			return false, err
@@ -250,10 +256,10 @@ func (p *places) settle(tainted []string) map[string]int {
 		if done && maps.Equal(there, p.workloads) && maps.Equal(now, before) {
 			unchanged++
 		} else {
-			unchanged = 0
+			unchanged, changed = 0, time.Now()
 		}
 		before = now
-		return unchanged == still, nil
+		return unchanged >= still && (len(pending) == 0 || tainted == nil || time.Since(changed) >= retried), nil
 	})
 	return pending
 }
