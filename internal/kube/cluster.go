@@ -69,6 +69,7 @@ type Cluster struct {
 	templates   templates
 	built       builtSnapshot
 	follower    follower
+	edits       edits
 	// confirmations bounds what Settle reads.
 	confirmations confirmations
 	attachments   atomic.Pointer[snapshot.Attachments] // once a change has needed them

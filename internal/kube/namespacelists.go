@@ -56,7 +56,7 @@ func (c *Cluster) noteNamespace(n *corev1.Namespace) *NamespaceLists {
 // ErrNotFound, those of decide and of the API server.
 func (c *Cluster) EditNamespaceLists(ctx context.Context, name string, decide func(*NamespaceLists) (*admission.Lists, error)) (*NamespaceLists, error) {
 	var out *NamespaceLists
-	err := retryOnConflict(ctx, func(int) error {
+	err := c.edits.inTurn(ctx, "namespaces/"+name, func(int) error {
 		seen, err := c.NamespaceLists(ctx, name)
 		if err != nil {
 			return err

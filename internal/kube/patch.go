@@ -57,7 +57,7 @@ func (e *LabelEdit) record() any {
 // ErrNotFound, those of decide, and those of the API server.
 func (c *Cluster) EditNode(ctx context.Context, name string, decide func(*snapshot.Node) (*NodeEdit, error)) (*snapshot.Node, error) {
 	var out *snapshot.Node
-	err := retryOnConflict(ctx, func(conflicts int) error {
+	err := c.edits.inTurn(ctx, "nodes/"+name, func(conflicts int) error {
 		node, known := c.nodes.get(name)
 		if conflicts > 0 || !known {
 			fresh, err := c.readNode(ctx, name)

@@ -154,7 +154,7 @@ func typed[T any](object *unstructured.Unstructured) (*T, error) {
 // server.
 func (c *Cluster) EditPolicy(ctx context.Context, name string, decide func(*admission.Observed) (*admission.Objects, error)) (*admission.Observed, error) {
 	var out *admission.Observed
-	err := retryOnConflict(ctx, func(int) error {
+	err := c.edits.inTurn(ctx, policyPlural+"/"+name, func(int) error {
 		seen, err := c.Policy(ctx, name)
 		if err != nil {
 			return err

@@ -7,8 +7,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
+	"golang.org/x/sync/semaphore"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/util/wait"
 )
@@ -77,6 +79,39 @@ func retryOnConflict(ctx context.Context, edit func(conflicts int) error) error 
 			return fmt.Errorf("another client changed the object before each of %d writes: %w", conflicts+1, err)
 		}
 	}
+}
+
+// edits has this process make one edit of an object at a time: siblings that write the same object would only
+// meet each other's conflicts.
+type edits struct {
+	mu    sync.Mutex
+	slots map[string]*semaphore.Weighted
+}
+
+// of returns the slot of an object.
+func (e *edits) of(object string) *semaphore.Weighted {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.slots == nil {
+		e.slots = map[string]*semaphore.Weighted{}
+	}
+	if e.slots[object] == nil {
+		e.slots[object] = semaphore.NewWeighted(1)
+	}
+	return e.slots[object]
+}
+
+// inTurn makes an edit of an object again as retryOnConflict does, each time while no other edit of this process
+// is under way there. Errors: those of retryOnConflict, and of the context.
+func (e *edits) inTurn(ctx context.Context, object string, edit func(conflicts int) error) error {
+	slot := e.of(object)
+	return retryOnConflict(ctx, func(conflicts int) error {
+		if slot.Acquire(ctx, 1) != nil {
+			return context.Cause(ctx)
+		}
+		defer slot.Release(1)
+		return edit(conflicts)
+	})
 }
 
 // requestTimeout bounds one request, or one page of a list: an API server that

@@ -6,7 +6,6 @@ package kube
 import (
 	"context"
 	"errors"
-	"sync/atomic"
 	"time"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
@@ -17,7 +16,7 @@ const (
 	// being opened again after the API server's restart needs a moment.
 	seenTimeout = 10 * time.Second
 
-	// A process confirms its first writes by a read each, and then one in so many
+	// A process confirms the first calls of Settle by a read, and then one for so many
 	// written nodes: hundreds of resources must not double the requests of an apply.
 	firstConfirmations, nodesPerConfirmation = 5, 40
 )
@@ -29,9 +28,10 @@ const (
 // nodes as they are then; one that is gone is left out. The cluster must be followed
 // meanwhile.
 func (c *Cluster) Settle(ctx context.Context, written []*snapshot.Node, moment time.Duration) ([]*snapshot.Node, error) {
+	defer c.confirmations.begin()()
 	bounded, cancel := context.WithTimeout(ctx, seenTimeout)
 	defer cancel()
-	started := time.Now()
+	started, share := time.Now(), moment
 	err := c.nodes.await(bounded, func() bool {
 		for _, n := range written {
 			if !c.nodes.seen(n.ResourceVersion) {
@@ -53,7 +53,7 @@ func (c *Cluster) Settle(ctx context.Context, written []*snapshot.Node, moment t
 		return nil, context.Cause(ctx)
 	}
 	if err == nil {
-		err = c.confirm(ctx, written)
+		err = c.confirm(ctx, written, share)
 	} else {
 		// The watch does not come: read instead of trusting it.
 		err = c.reread(ctx, written)
@@ -70,36 +70,6 @@ func (c *Cluster) Settle(ctx context.Context, written []*snapshot.Node, moment t
 	return out, context.Cause(ctx)
 }
 
-// confirm reads the nodes that are known as they were written, in one request, as far as
-// the process may still do so.
-func (c *Cluster) confirm(ctx context.Context, written []*snapshot.Node) error {
-	var unchanged []*snapshot.Node
-	for _, n := range written {
-		if current, ok := c.nodes.get(n.Name); ok && current.ResourceVersion == n.ResourceVersion {
-			unchanged = append(unchanged, n)
-		}
-	}
-	c.confirmations.written.Add(int64(len(written)))
-	if len(unchanged) == 0 || !c.confirmations.allow() {
-		return nil
-	}
-	if len(unchanged) == 1 {
-		return c.reread(ctx, unchanged)
-	}
-	items, _, err := c.nodes.read(ctx)
-	if err != nil {
-		return wrap("list nodes", err)
-	}
-	for _, n := range unchanged {
-		if current, ok := items[n.Name]; ok {
-			c.nodes.offer(current)
-		} else {
-			c.nodes.forget(n.Name)
-		}
-	}
-	return nil
-}
-
 // reread reads nodes one by one. One that is gone is no error.
 func (c *Cluster) reread(ctx context.Context, nodes []*snapshot.Node) error {
 	for _, n := range nodes {
@@ -108,18 +78,4 @@ func (c *Cluster) reread(ctx context.Context, nodes []*snapshot.Node) error {
 		}
 	}
 	return nil
-}
-
-// confirmations bounds the reads that confirm writes.
-type confirmations struct {
-	written, made atomic.Int64
-}
-
-// allow reports whether one more read may confirm writes.
-func (c *confirmations) allow() bool {
-	if c.made.Add(1) <= firstConfirmations+c.written.Load()/nodesPerConfirmation {
-		return true
-	}
-	c.made.Add(-1)
-	return false
 }

@@ -255,7 +255,7 @@ func (c *Cluster) observe(ctx context.Context, ref workload.Ref, object *unstruc
 // those of Workload, of decide, and of the API server.
 func (c *Cluster) EditWorkload(ctx context.Context, ref workload.Ref, path []string, decide func(*workload.Workload) (*WorkloadEdit, error)) (*workload.Workload, error) {
 	var out *workload.Workload
-	err := retryOnConflict(ctx, func(int) error {
+	err := c.edits.inTurn(ctx, ref.Whole().String(), func(int) error {
 		w, err := c.FreshWorkload(ctx, ref, path)
 		if err != nil {
 			return err
