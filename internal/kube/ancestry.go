@@ -7,15 +7,18 @@ import (
 	"context"
 	"errors"
 	"maps"
+	"slices"
 	"sync"
 
 	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/api/validate/content"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/workload"
 )
 
 // middlemen are the kinds of controllers that may be controlled themselves.
@@ -33,8 +36,8 @@ type ancestry struct {
 	asked   map[types.UID]bool
 }
 
-// learn asks about the controllers of pods that are not known yet, with one list
-// per kind. What there is no permission to read stays unknown.
+// learn asks about the controllers of pods that are not known yet: by name where they are few, else with one
+// list per kind. What there is no permission to read stays unknown.
 func (c *Cluster) learn(ctx context.Context, pods []*snapshot.Pod, listed map[types.UID]bool) (map[types.UID]snapshot.Owner, error) {
 	a := &c.ancestry
 	a.mu.Lock()
@@ -42,7 +45,7 @@ func (c *Cluster) learn(ctx context.Context, pods []*snapshot.Pod, listed map[ty
 	if a.asked == nil {
 		a.asked, a.parents = map[types.UID]bool{}, map[types.UID]snapshot.Owner{}
 	}
-	unknown := map[schema.GroupKind]*unread{}
+	unknown := map[schema.GroupKind]unread{}
 	for _, p := range pods {
 		if p.Controller == nil || listed[p.Controller.UID] || a.asked[p.Controller.UID] {
 			continue
@@ -52,46 +55,106 @@ func (c *Cluster) learn(ctx context.Context, pods []*snapshot.Pod, listed map[ty
 			continue
 		}
 		if unknown[kind] == nil {
-			unknown[kind] = &unread{namespaces: map[string]bool{}, controllers: map[types.UID]bool{}}
+			unknown[kind] = unread{}
 		}
-		unknown[kind].namespaces[p.Namespace] = true
-		unknown[kind].controllers[p.Controller.UID] = true
+		unknown[kind][p.Controller.UID] = types.NamespacedName{Namespace: p.Namespace, Name: p.Controller.Name}
 	}
 	for kind, some := range unknown {
-		if err := a.read(ctx, c, kind, some.namespaces); err != nil && !errors.Is(err, ErrForbidden) {
+		if err := a.read(ctx, c, kind, some); err != nil && !errors.Is(err, ErrForbidden) {
 			return nil, err
 		}
-		maps.Copy(a.asked, some.controllers)
+		for uid := range some {
+			a.asked[uid] = true
+		}
 	}
 	return maps.Clone(a.parents), nil
 }
 
-// unread is controllers of one kind that are not known yet, and where they are.
-type unread struct {
-	namespaces  map[string]bool
-	controllers map[types.UID]bool
+// unread is controllers of one kind that are not known yet.
+type unread map[types.UID]types.NamespacedName
+
+// namespace returns that of all of them, "" where they are in several.
+func (u unread) namespace() string {
+	found := map[string]bool{}
+	for _, name := range u {
+		found[name.Namespace] = true
+	}
+	if len(found) > 1 {
+		return metav1.NamespaceAll
+	}
+	return slices.Collect(maps.Keys(found))[0]
 }
 
-// read lists the controllers of a kind, in one namespace where that is all.
-func (a *ancestry) read(ctx context.Context, c *Cluster, kind schema.GroupKind, namespaces map[string]bool) error {
-	namespace := ""
-	if len(namespaces) == 1 {
-		for only := range namespaces {
-			namespace = only
+// byName reports whether controllers are got by name rather than listed, in a cluster that had so many of their
+// kind when they were listed: where that takes no more requests, each of which is smaller than a page. The list
+// of a namespace counts as one page.
+func (u unread) byName(listed int) bool {
+	pages := 1
+	if u.namespace() == metav1.NamespaceAll {
+		pages = max(1, (listed+pageSize-1)/pageSize)
+	}
+	return len(u) <= pages
+}
+
+// read reads the controllers of a kind.
+func (a *ancestry) read(ctx context.Context, c *Cluster, kind schema.GroupKind, some unread) error {
+	known, builtin := workload.Lookup("", kind.Kind)
+	// ReplicationControllers may be listed and not got, by the documented role.
+	if builtin && some.byName(len(c.controllers.of(known).known().listed)) {
+		if err := a.get(ctx, c, kind, some); !errors.Is(err, ErrForbidden) {
+			return err
 		}
 	}
+	return a.list(ctx, c, kind, some.namespace())
+}
+
+// get reads controllers by name. What is gone stays unknown.
+func (a *ancestry) get(ctx context.Context, c *Cluster, kind schema.GroupKind, some unread) error {
+	var mu sync.Mutex
+	var gets []func() error
+	for _, name := range some {
+		// Owner references can have any name: no object has this one.
+		if len(content.IsPathSegmentName(name.Name)) > 0 {
+			continue
+		}
+		gets = append(gets, func() error {
+			var object *metav1.PartialObjectMetadata
+			err := wrap("get "+kind.Kind+" "+name.String(), c.patience().do(ctx, bounded(func(ctx context.Context) (err error) {
+				object, err = c.meta.Resource(middlemen[kind]).Namespace(name.Namespace).Get(ctx, name.Name, metav1.GetOptions{})
+				return err
+			})))
+			if err == nil {
+				mu.Lock()
+				defer mu.Unlock()
+				a.note(object)
+			}
+			if errors.Is(err, ErrNotFound) {
+				return nil
+			}
+			return err
+		})
+	}
+	return parallel(gets...)
+}
+
+// list lists the controllers of a kind.
+func (a *ancestry) list(ctx context.Context, c *Cluster, kind schema.GroupKind, namespace string) error {
 	gvr := middlemen[kind]
 	return c.each(ctx, gvr.Resource, func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
 		return c.meta.Resource(gvr).Namespace(namespace).List(ctx, o)
 	}, func() {}, func(o runtime.Object) error {
 		object, err := meta.Accessor(o)
-		if err != nil {
-			return err
+		if err == nil {
+			a.note(object)
 		}
-		a.asked[object.GetUID()] = true
-		if ref := metav1.GetControllerOfNoCopy(object); ref != nil {
-			a.parents[object.GetUID()] = snapshot.OwnerOf(ref.APIVersion, ref.Kind, ref.Name)
-		}
-		return nil
+		return err
 	})
+}
+
+// note remembers a controller, and its own one.
+func (a *ancestry) note(object metav1.Object) {
+	a.asked[object.GetUID()] = true
+	if ref := metav1.GetControllerOfNoCopy(object); ref != nil {
+		a.parents[object.GetUID()] = snapshot.OwnerOf(ref.APIVersion, ref.Kind, ref.Name)
+	}
 }

@@ -246,6 +246,13 @@ type once[T any] struct {
 	failedAt time.Time
 }
 
+// known returns the first success, and the zero value for none so far.
+func (o *once[T]) known() T {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.value
+}
+
 func (o *once[T]) get(ctx context.Context, ask func() (T, error)) (T, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
