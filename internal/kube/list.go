@@ -33,7 +33,7 @@ func (c *collection[T]) latest(ctx context.Context) (items map[string]T, version
 
 // read lists everything.
 func (c *collection[T]) read(ctx context.Context) (items map[string]T, version string, err error) {
-	err = pages(ctx, c.patience(), func(ctx context.Context, opts metav1.ListOptions) (runtime.Object, error) {
+	err = pages(ctx, c.patience(), false, func(ctx context.Context, opts metav1.ListOptions) (runtime.Object, error) {
 		page, err := c.list(ctx, opts)
 		if err == nil {
 			if list, accessErr := meta.ListAccessor(page); accessErr == nil {
@@ -58,13 +58,17 @@ func (c *collection[T]) read(ctx context.Context) (items map[string]T, version s
 	return items, version, nil
 }
 
-// pages lists page by page and calls visit for each object. When the pages'
-// continuation expires on the way, it calls begin and does so anew: an
-// inconsistent half is not a snapshot.
-func pages(ctx context.Context, p patience, list pager.ListPageFunc, begin func(), visit func(runtime.Object) error) error {
+// pages lists page by page and calls visit for each object. When the pages' continuation expires on the way,
+// the list goes on with the rest as it is by then, where it may; else pages calls begin and does so anew.
+//
+// A list that goes on mixes two moments. That is right where each object counts by itself, as the metadata of
+// ReplicaSets does: kinds are listed at different moments in any case, and no object comes twice. Pods are
+// counted: one that was replaced in between would come twice, or not at all. What is followed by a watch cannot
+// go on either: the watch would begin at the moment of the first page, which has expired.
+func pages(ctx context.Context, p patience, goesOn bool, list pager.ListPageFunc, begin func(), visit func(runtime.Object) error) error {
 	for attempt := 1; ; attempt++ {
 		begin()
-		all := pager.New(paged(p, list))
+		all := pager.New(paged(p, goesOn, list))
 		all.PageBufferSize = pageBuffer
 		err := all.EachListItem(ctx, metav1.ListOptions{}, visit)
 		if attempt == 3 || !apierrors.IsResourceExpired(err) {

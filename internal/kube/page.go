@@ -24,8 +24,8 @@ const (
 	// pageSize is how many a page may have at most: enough for few requests, and for pods of
 	// the usual 7 KB close to pageBytes.
 	pageSize = 2000
-	// pageBytes is how many bytes pages should have: each but those of pods is held in memory as a whole,
-	// and a slow server must answer it within requestTimeout.
+	// pageBytes is how many bytes pages should have: a slow server must answer each within requestTimeout.
+	// Smaller ones save no memory: see docs/adr/013-no-reflector.md.
 	pageBytes = 16 << 20
 	// smallestPage is where pages of a server that does not answer in time end to become smaller.
 	smallestPage = 100
@@ -47,12 +47,12 @@ func (l pageLimit) after(objects int, bytes int64, err error) pageLimit {
 }
 
 // paged lists pages whose size follows what the pages before have shown. A page that fails for a moment
-// is asked for again, and not all before it.
-func paged(p patience, list pager.ListPageFunc) pager.ListPageFunc {
+// is asked for again, and not all before it. A list that may go on does so with the rest as it is now, where its
+// continuation has expired.
+func paged(p patience, goesOn bool, list pager.ListPageFunc) pager.ListPageFunc {
 	limit := pageLimit(firstPage)
-	return func(ctx context.Context, opts metav1.ListOptions) (runtime.Object, error) {
-		var page runtime.Object
-		err := p.do(ctx, bounded(func(ctx context.Context) error {
+	ask := func(ctx context.Context, opts metav1.ListOptions) (page runtime.Object, err error) {
+		err = p.do(ctx, bounded(func(ctx context.Context) error {
 			var bytes atomic.Int64
 			opts.Limit = int64(limit)
 			one, err := list(context.WithValue(ctx, bytesKey{}, &bytes), opts)
@@ -65,6 +65,24 @@ func paged(p patience, list pager.ListPageFunc) pager.ListPageFunc {
 		}))
 		return page, err
 	}
+	return func(ctx context.Context, opts metav1.ListOptions) (runtime.Object, error) {
+		page, err := ask(ctx, opts)
+		if rest := restOf(err); goesOn && rest != "" {
+			opts.Continue = rest
+			return ask(ctx, opts)
+		}
+		return page, err
+	}
+}
+
+// restOf returns the continuation that an API server offers in place of one that has expired, "" for none
+// (k8s.io/apiserver v0.37.2 pkg/storage/etcd3/errors.go, handleCompactedErrorForPaging).
+func restOf(err error) string {
+	status := apierrors.APIStatus(nil)
+	if !apierrors.IsResourceExpired(err) || !errors.As(err, &status) {
+		return ""
+	}
+	return status.Status().Continue
 }
 
 // bytesKey is where a request's context keeps the counter of what is read of its answer.

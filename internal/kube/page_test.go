@@ -74,7 +74,7 @@ func TestPaged_aPageThatFailsIsAskedForAgainAlone(t *testing.T) {
 		}
 		var names []string
 		start := time.Now()
-		err := pages(t.Context(), reading, list, func() { names = nil }, func(o runtime.Object) error {
+		err := pages(t.Context(), reading, false, list, func() { names = nil }, func(o runtime.Object) error {
 			node, _ := o.(*corev1.Node)
 			names = append(names, node.Name)
 			return nil
@@ -92,6 +92,53 @@ func TestPaged_aPageThatFailsIsAskedForAgainAlone(t *testing.T) {
 			t.Errorf("it took %s", spent)
 		}
 	})
+}
+
+// TestPages_goOnWhereTheirContinuationExpires: an API server offers the rest as it is by then. A list that
+// counts objects begins anew all the same.
+func TestPages_goOnWhereTheirContinuationExpires(t *testing.T) {
+	t.Parallel()
+	offered := apierrors.NewResourceExpired("the provided continue parameter is too old")
+	offered.ErrStatus.Continue = "rest"
+	for name, tc := range map[string]struct {
+		goesOn  bool
+		expired error
+		want    string
+		asked   []string
+	}{
+		"each object counts by itself": {true, offered, "n1 n2", []string{"", "second", "rest"}},
+		"objects are counted":          {false, offered, "n1 n2", []string{"", "second", "", "second"}},
+		"the server offers nothing":    {true, apierrors.NewResourceExpired("too old"), "n1 n2", []string{"", "second", "", "second"}},
+		"another error":                {true, apierrors.NewBadRequest("wrong"), "n1", []string{"", "second"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var asked, names []string
+			expired := false
+			list := func(_ context.Context, o metav1.ListOptions) (runtime.Object, error) {
+				asked = append(asked, o.Continue)
+				switch {
+				case o.Continue == "":
+					return page("5", "second", "n1"), nil
+				case !expired:
+					expired = true
+					return nil, tc.expired
+				}
+				return page("6", "", "n2"), nil
+			}
+			err := pages(t.Context(), reading, tc.goesOn, list, func() { names = nil }, func(o runtime.Object) error {
+				node, _ := o.(*corev1.Node)
+				names = append(names, node.Name)
+				return nil
+			})
+			if got := strings.Join(names, " "); got != tc.want || (err == nil) != (tc.want == "n1 n2") {
+				t.Errorf("listed %s: %v", got, err)
+			}
+			if !slices.Equal(asked, tc.asked) {
+				t.Errorf("asked for %q, want %q", asked, tc.asked)
+			}
+		})
+	}
 }
 
 func TestCounting_readsWhatTheAnswerHas(t *testing.T) {

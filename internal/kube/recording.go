@@ -29,7 +29,7 @@ import (
 // and begin whenever it starts from the first. Errors: those of visit and of the API server.
 func (c *Cluster) EncodedPods(ctx context.Context, begin func() error, visit func(pod []byte) error) error {
 	var failed error
-	err := c.each(ctx, "pods", func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
+	err := c.eachOfOneMoment(ctx, "pods", func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
 		page := &encodedPage{}
 		err := c.client.pods.client.Get().Resource("pods").VersionedParams(&o, scheme.ParameterCodec).Do(ctx).Into(page)
 		return page, err
@@ -137,7 +137,7 @@ func (p *encodedPage) UnmarshalJSON(data []byte) error {
 // Errors: those of visit and of the API server.
 func (c *Cluster) EachObject(ctx context.Context, resource schema.GroupVersionResource, begin func() error, visit func(*unstructured.Unstructured) error) error {
 	var failed error
-	err := c.each(ctx, resource.Resource, c.listed(resource), func() { failed = begin() }, func(o runtime.Object) error {
+	err := c.eachOfOneMoment(ctx, resource.Resource, c.listed(resource), func() { failed = begin() }, func(o runtime.Object) error {
 		if failed != nil {
 			return failed
 		}

@@ -274,10 +274,15 @@ func mostAllowed(pdb *policyv1.PodDisruptionBudget) *int32 {
 	return new(max(pdb.Status.ExpectedPods-pdb.Status.DesiredHealthy, 0))
 }
 
-// each calls visit for each object of a list, and begin whenever it starts
-// from the first.
+// each calls visit for each object of a list, and begin whenever it starts from the first. The objects must
+// count one by one: see pages.
 func (c *Cluster) each(ctx context.Context, plural string, list pager.ListPageFunc, begin func(), visit func(runtime.Object) error) error {
-	return wrap("list "+plural, pages(ctx, c.patience(), list, begin, visit))
+	return wrap("list "+plural, pages(ctx, c.patience(), true, list, begin, visit))
+}
+
+// eachOfOneMoment does so for objects of one moment, such as pods.
+func (c *Cluster) eachOfOneMoment(ctx context.Context, plural string, list pager.ListPageFunc, begin func(), visit func(runtime.Object) error) error {
+	return wrap("list "+plural, pages(ctx, c.patience(), false, list, begin, visit))
 }
 
 // parallel runs functions in parallel and returns the first error in their order.
