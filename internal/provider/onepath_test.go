@@ -23,10 +23,9 @@ var writes = []string{
 }
 
 // onlyIn names the packages that may call something. the preview of taints has no planner: no resource means
-// to make its change, so that there are no steps. namespace_tolerations changes one annotation
-// that no pod depends on.
+// to make its change, so that there are no steps.
 var onlyIn = map[string][]string{
-	"a write of kube":            {"kube", "rollout", "namespacetolerations"},
+	"a write of kube":            {"kube", "rollout"},
 	"eviction.Evaluate":          {"planner", "machineset", "preview"},
 	"eviction.Repin":             {"planner"},
 	"eviction.Placements":        {"planner"},

@@ -4,48 +4,40 @@
 package namespacetolerations
 
 import (
+	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
-	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/resource"
-	"github.com/hashicorp/terraform-plugin-framework/tfsdk"
 	"github.com/hashicorp/terraform-plugin-framework/types"
+	corev1 "k8s.io/api/core/v1"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/admission"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/kube"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/planner"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/record"
-	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/rollout"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/tf/managed"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/tf/message"
 	tfschema "github.com/kubetaint/terraform-provider-kubetaint/internal/tf/schema"
-	"github.com/kubetaint/terraform-provider-kubetaint/internal/tf/session"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/toleration"
 )
 
-var (
-	_ resource.ResourceWithConfigure      = (*namespaceTolerations)(nil)
-	_ resource.ResourceWithValidateConfig = (*namespaceTolerations)(nil)
-	_ resource.ResourceWithModifyPlan     = (*namespaceTolerations)(nil)
-	_ resource.ResourceWithImportState    = (*namespaceTolerations)(nil)
-	_ resource.ResourceWithIdentity       = (*namespaceTolerations)(nil)
-)
+// name is that of the resource.
+const name = "namespace_tolerations"
 
 type namespaceTolerations struct {
-	managed.Resource
+	managed.Skeleton[model, wanted, *kube.NamespaceLists, toleration.ID]
 }
 
 // NewResource returns the resource.
 func NewResource() resource.Resource {
-	return &namespaceTolerations{}
-}
-
-// Metadata names the resource.
-func (r *namespaceTolerations) Metadata(_ context.Context, req resource.MetadataRequest, resp *resource.MetadataResponse) {
-	resp.TypeName = req.ProviderTypeName + "_namespace_tolerations"
+	r := &namespaceTolerations{}
+	r.Type, r.Name, r.IdentifiedBy, r.Identifies = r, name, "namespace", "Name of the namespace."
+	return r
 }
 
 // ValidateConfig checks what can be told without a cluster.
@@ -57,205 +49,105 @@ func (r *namespaceTolerations) ValidateConfig(ctx context.Context, req resource.
 	}
 }
 
-// Create adds the entries. An error saves no state: the marks stay, and the next create
-// adopts them.
-func (r *namespaceTolerations) Create(ctx context.Context, req resource.CreateRequest, resp *resource.CreateResponse) {
-	defer func() { r.Data.Distinguish(ctx, &resp.Diagnostics, req.Plan) }()
-	var plan model
-	resp.Diagnostics.Append(req.Plan.Get(ctx, &plan)...)
-	if resp.Diagnostics.HasError() {
-		return
-	}
-	cluster, ok := r.Data.ConnectedToWrite(ctx, "", &resp.Diagnostics)
-	if !ok {
-		return
-	}
-	own := managed.NewOwnership[entry](cluster)
-	desired, known := plan.desired(ctx, own, &resp.Diagnostics)
-	if !known {
-		return
-	}
-	if plan.ID.IsUnknown() {
-		// The parts of the id were unknown at plan.
-		plan.ID = types.StringValue(newID(r.Data.Owner, desired))
-	}
-	r.Data.Created.Store(plan.ID.ValueString(), true)
-	if lists := r.apply(ctx, "create", desired.as(plan.ID.ValueString()), &resp.Diagnostics); lists != nil {
-		r.save(ctx, plan, own.Hold(record.Held{}, lists), &resp.State, resp.Identity, resp.Private, &resp.Diagnostics)
-	}
+// Observe reads the annotations of the namespace.
+func (r *namespaceTolerations) Observe(ctx context.Context, m model) (*kube.NamespaceLists, error) {
+	return r.Data.Cluster.NamespaceLists(ctx, m.Namespace.ValueString())
 }
 
-// Update makes the entries as planned.
-func (r *namespaceTolerations) Update(ctx context.Context, req resource.UpdateRequest, resp *resource.UpdateResponse) {
-	defer func() { r.Data.Distinguish(ctx, &resp.Diagnostics, req.State) }()
-	var state, plan model
-	resp.Diagnostics.Append(req.State.Get(ctx, &state)...)
-	resp.Diagnostics.Append(req.Plan.Get(ctx, &plan)...)
-	own, ok := r.owned(ctx, req.Private, state, &resp.Diagnostics)
-	if !ok {
-		return
-	}
-	plan.ID = state.ID
-	desired, known := plan.desired(ctx, own, &resp.Diagnostics)
-	if !known {
-		return
-	}
-	if lists := r.apply(ctx, "update", desired, &resp.Diagnostics); lists != nil {
-		wanted := append(toleration.IDs(desired.Default.Tolerations), toleration.IDs(desired.Allowed.Tolerations)...)
-		r.save(ctx, plan, own.Keep(wanted).Hold(record.Held{}, lists), &resp.State, resp.Identity, resp.Private, &resp.Diagnostics)
-	}
-}
-
-// Delete takes away every entry of this generation. A namespace that is gone has none.
-func (r *namespaceTolerations) Delete(ctx context.Context, req resource.DeleteRequest, resp *resource.DeleteResponse) {
-	defer func() { r.Data.Distinguish(ctx, &resp.Diagnostics, req.State) }()
-	var state model
-	resp.Diagnostics.Append(req.State.Get(ctx, &state)...)
-	own, ok := r.owned(ctx, req.Private, state, &resp.Diagnostics)
-	if !ok {
-		return
-	}
-	if desired, known := state.desired(ctx, own, &resp.Diagnostics); known {
-		r.apply(ctx, "delete", desired.released(), &resp.Diagnostics)
-	}
-}
-
-// owned returns what an existing instance owns, on the cluster that it is on.
-func (r *namespaceTolerations) owned(ctx context.Context, private session.PrivateReader, state model, diags *diag.Diagnostics) (ownership, bool) {
-	if diags.HasError() {
-		return ownership{}, false
-	}
-	own, err := r.ownership(ctx, private, state, diags)
-	return managed.Connect(ctx, r.Data, own, state.ID.ValueString(), err, diags)
-}
-
-// conflictError is the error where an entry is owned by another resource.
-type conflictError struct {
-	toleration.Conflict
-	at path.Path
-}
-
-// Error names the owner.
-func (e *conflictError) Error() string {
-	return taint.FormatToleration(e.Toleration) + fmt.Sprintf(" is owned by %q", e.Owner)
-}
-
-// conflict returns the first entry of a merge that is owned by another resource.
-func conflict(m admission.MergedLists) error {
-	if len(m.DefaultMerged.Conflicts) > 0 {
-		return &conflictError{m.DefaultMerged.Conflicts[0], defaultAt}
-	}
-	if len(m.AllowedMerged.Conflicts) > 0 {
-		return &conflictError{m.AllowedMerged.Conflicts[0], allowedAt}
-	}
-	return nil
-}
-
-// sizeError is the error where the annotations of a namespace would be too large.
-type sizeError struct {
-	why string
-}
-
-// Error reports how large.
-func (e *sizeError) Error() string { return e.why }
-
-// refuse returns the error where a merge must not be written: an entry is owned by another resource,
-// or the annotations would be too large.
-func refuse(m admission.MergedLists) error {
-	if err := conflict(m); err != nil || !m.Changed {
-		return err
-	}
-	if why := m.TooLarge(); why != "" {
-		return &sizeError{why}
-	}
-	return nil
-}
-
-// apply writes what is desired, merged from the namespace as it is read for the write. It returns
-// the marks that the resource has then; nil where it has failed.
-func (r *namespaceTolerations) apply(ctx context.Context, verb string, desired wanted, diags *diag.Diagnostics) record.Held {
-	held := record.Held{}
-	written, err := r.Data.Cluster.EditNamespaceLists(ctx, desired.namespace, func(seen *kube.NamespaceLists) (*admission.Lists, error) {
-		if err := readable(seen); err != nil {
-			return nil, err
+// Recover finds the marks with the state's id. A namespace that has all that the state says may have
+// no record of it: what others have put there is left to them.
+func (r *namespaceTolerations) Recover(ctx context.Context, own ownership, state model, seen *kube.NamespaceLists, diags *diag.Diagnostics) ownership {
+	own = own.Recover(func() string {
+		found := managed.GenerationsOf(state.ID.ValueString())
+		for _, mark := range seen.Record {
+			found.Note("namespace "+state.Namespace.ValueString(), mark.Owner, mark.Generation)
 		}
-		merged := desired.Merge(seen.Lists)
-		if err := refuse(merged); err != nil || !merged.Changed {
-			return nil, err
+		objects := ""
+		for list, stored := range map[string]types.Set{admission.DefaultList: state.Default, admission.AllowedList: state.Allowed} {
+			tolerations, _ := tfschema.Tolerations(ctx, stored, diags)
+			if slices.ContainsFunc(tolerations, func(t corev1.Toleration) bool { return !toleration.CoveredBy(seen.Of(list), t) }) {
+				objects = "No namespace"
+			}
 		}
-		return &merged.Lists, nil
+		return found.One(objects, diags)
 	})
-	if verb == "delete" && errors.Is(err, kube.ErrNotFound) {
-		return held
+	lists := own.Find(state.ID.ValueString(), own.ListSeal())
+	lists.Lists(objectOf(state), seen.Record, nil)
+	return own.See(record.Held{}, lists.Held)
+}
+
+// Refresh compares the annotations with the state. An entry that is missing leaves the state, so that
+// the next plan adds it again; entries of others are never taken up.
+func (r *namespaceTolerations) Refresh(ctx context.Context, state model, own ownership, seen *kube.NamespaceLists, diags *diag.Diagnostics) model {
+	desired, known := state.Desired(ctx, own, diags)
+	if !known {
+		return state
+	}
+	if seen.Err != nil {
+		diags.Append(message.ExplainLists("read", desired.namespace, &rollout.ListsError{Err: seen.Err}))
+		return state
+	}
+	merged := desired.Merge(seen.Lists)
+	state.Default = refreshed(ctx, state.Default, desired.Default, merged.DefaultMerged, diags)
+	state.Allowed = refreshed(ctx, state.Allowed, desired.Allowed, merged.AllowedMerged, diags)
+	return state
+}
+
+// refreshed is a list of the state without what is missing, and with what an update that
+// was killed has left.
+func refreshed(ctx context.Context, state types.Set, claim toleration.Claim, merged toleration.Merged, diags *diag.Diagnostics) types.Set {
+	if len(merged.Missing) == 0 && len(merged.Removed) == 0 {
+		return state
+	}
+	there := slices.DeleteFunc(slices.Clone(claim.Tolerations), func(t corev1.Toleration) bool { return toleration.Contains(merged.Missing, t) })
+	return tfschema.TolerationSet(ctx, append(there, merged.Removed...), diags)
+}
+
+// Apply writes what is desired. A namespace that is gone has nothing to be removed.
+func (r *namespaceTolerations) Apply(ctx context.Context, verb string, desired wanted, diags *diag.Diagnostics) (nodes, lists record.Held, ok bool) {
+	written, err := rollout.EnforceLists(ctx, r.Data.Cluster, desired.namespace, desired.ListClaim)
+	if err != nil && (verb != "delete" || !errors.Is(err, kube.ErrNotFound)) {
+		diags.Append(message.ExplainLists(verb, desired.namespace, err))
+		return nil, nil, false
+	}
+	return record.Held{}, planner.HeldInLists(desired.ListClaim, written), true
+}
+
+// Import takes entries that carry marks of this provider's owner, or where there are none, all
+// entries without an owner. An id chooses one of several resources that own some.
+func (r *namespaceTolerations) Import(ctx context.Context, id string, own ownership, diags *diag.Diagnostics) (model, ownership) {
+	namespace, chosen := id, ""
+	if _, target, is := strings.Cut(id, "/"+name+"/"); is {
+		chosen = id
+		namespace, _, _ = strings.Cut(target, "/")
+	}
+	state := model{Namespace: types.StringValue(namespace)}
+	seen, err := r.Observe(ctx, state)
+	if err == nil && seen.Err != nil {
+		err = &rollout.ListsError{Err: seen.Err}
 	}
 	if err != nil {
-		diags.Append(explain(verb, desired.namespace, err))
-		return nil
+		diags.Append(message.ExplainLists("import", namespace, err))
+		return state, own
 	}
-	for _, claim := range desired.Claims() {
-		for _, mark := range written.Record {
-			claim.Hold(mark, held)
-		}
-		claim.HoldUnmarked(written.Of(claim.Path), written.Record, held)
-	}
-	return held
-}
-
-func (r *namespaceTolerations) save(ctx context.Context, m model, own ownership, state *tfsdk.State, to *tfsdk.ResourceIdentity, private session.PrivateWriter, diags *diag.Diagnostics) {
-	own.Save(ctx, private, diags)
-	diags.Append(state.Set(ctx, m)...)
-	if to != nil {
-		diags.Append(to.Set(ctx, identity{Namespace: m.Namespace})...)
-	}
-}
-
-// listsError is the error where an annotation that Kubernetes reads cannot be read.
-type listsError struct {
-	err error
-}
-
-// Error is that of reading it.
-func (e *listsError) Error() string { return e.err.Error() }
-
-// Unwrap returns the error of reading it.
-func (e *listsError) Unwrap() error { return e.err }
-
-// readable is the error where an annotation of a namespace cannot be read.
-func readable(seen *kube.NamespaceLists) error {
-	if seen.Err == nil {
-		return nil
-	}
-	return &listsError{seen.Err}
-}
-
-// explain words an error of a change, or of looking at a namespace for it.
-func explain(verb, namespace string, err error) diag.Diagnostic {
-	thing, at := "namespace \""+namespace+"\"", path.Root("namespace")
-	summary, original := "Unable to "+verb+" tolerations of "+thing, "\n\nOriginal error: "+err.Error()
-	if said := message.ExplainRecord(err, thing, "", at); said != nil {
-		return said
-	}
-	taken := new(conflictError)
+	found := planner.FindInLists(seen.Lists, idPrefix(r.Data.Owner, namespace), chosen)
 	switch {
-	case errors.As(err, &taken):
-		return diag.NewAttributeErrorDiagnostic(taken.at, summary+": "+taint.FormatToleration(taken.Toleration)+" is owned by another resource",
-			fmt.Sprintf("The entry is owned by %q. ", taken.Owner)+"Nothing has been written. Remove it from one of the two configurations. "+message.MadeUp(toleration.OwnedAnnotation, thing, ""))
-	case errors.As(err, new(*sizeError)):
-		return diag.NewAttributeErrorDiagnostic(at, summary+": its annotations would be too large",
-			"Nothing has been written: "+err.Error()+". Give the namespace fewer tolerations, or remove annotations (kubectl edit namespace "+namespace+").")
-	case errors.As(err, new(*listsError)):
-		return diag.NewAttributeErrorDiagnostic(at, summary+": an annotation of the namespace cannot be read",
-			"The annotation is not a list of tolerations as Kubernetes reads it. Nothing has been written. Correct it (kubectl edit namespace "+namespace+"), or remove it (kubectl annotate namespace "+namespace+" ANNOTATION-), and run again."+original)
-	case errors.Is(err, kube.ErrNotFound):
-		return diag.NewAttributeErrorDiagnostic(at, summary+": there is no such namespace",
-			"Nothing has been written. Check the name (kubectl get namespaces), or create the namespace first. If this configuration creates it, refer to its name, so that it comes before."+original)
+	case chosen == "" && len(found.Owners) > 1:
+		diags.AddError("Unable to import tolerations of namespace \""+namespace+"\": several resources own some of them",
+			"Import those of one resource, by its id:\n\n  "+strings.Join(found.Owners, "\n  "))
+	case len(found.Lists) == 0:
+		diags.AddError("Unable to import tolerations of namespace \""+namespace+"\"", "It has no tolerations, or other resources own all of them. Look at its annotations: kubectl get namespace "+namespace+" -o yaml.")
 	}
-	detail := "Nothing has been written."
-	if slices.Contains([]string{"create", "update", "delete"}, verb) {
-		detail = "A change of a namespace is one request, which is carried out as a whole or not at all. Apply again."
+	own.Imported = found.Generations
+	own = own.See(record.Held{}, found.Held(own.ListSeal().On(objectOf(state))))
+	state.Default, state.Allowed = setOf(ctx, found.Lists[admission.DefaultList], diags), setOf(ctx, found.Lists[admission.AllowedList], diags)
+	return state.WithID(cmp.Or(found.Owner, state.NewID(ctx, r.Data.Owner))), own
+}
+
+// setOf makes a set; an empty one is null.
+func setOf(ctx context.Context, tolerations []corev1.Toleration, diags *diag.Diagnostics) types.Set {
+	if len(tolerations) == 0 {
+		return types.SetNull(tfschema.TolerationType)
 	}
-	if advice := message.Advise(err); advice != "" {
-		detail = advice + "\n\n" + detail
-	}
-	return diag.NewErrorDiagnostic(summary, detail+original)
+	return tfschema.TolerationSet(ctx, tolerations, diags)
 }

@@ -10,7 +10,6 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework-validators/stringvalidator"
 	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/resource"
-	"github.com/hashicorp/terraform-plugin-framework/resource/identityschema"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema/planmodifier"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema/stringplanmodifier"
@@ -22,42 +21,20 @@ import (
 
 // Schema describes the resource.
 func (r *namespaceTolerations) Schema(_ context.Context, _ resource.SchemaRequest, resp *resource.SchemaResponse) {
-	list := func(what string) schema.Attribute {
-		return schema.SetNestedAttribute{
-			Optional:            true,
-			MarkdownDescription: what,
-			Validators: []validator.Set{
-				setvalidator.SizeAtLeast(1), setvalidator.NoNullValues(), setvalidator.AtLeastOneOf(path.MatchRoot("default"), path.MatchRoot("allowed")), tfschema.UniqueTolerations(),
-			},
-			NestedObject: schema.NestedAttributeObject{Attributes: tfschema.TolerationAttributes(), Validators: []validator.Object{tfschema.ValidToleration()}},
-		}
-	}
+	oneList := setvalidator.AtLeastOneOf(path.MatchRoot("default"), path.MatchRoot("allowed"))
 	resp.Schema = schema.Schema{
 		MarkdownDescription: "Manages the tolerations that new pods of a namespace get, and those that they may have, without touching other entries. They are entries of the annotations `" +
 			admission.DefaultsAnnotation + "` and `" + admission.WhitelistAnnotation + "`. The admission plug-in PodTolerationRestriction reads them. It is on by default on OpenShift and off by default on Kubernetes; the plan warns where it is off.",
 		Attributes: map[string]schema.Attribute{
-			"id": schema.StringAttribute{
-				Computed:            true,
-				MarkdownDescription: "Name of this resource in ownership records: `owner`, target and entries at creation.",
-				PlanModifiers:       []planmodifier.String{stringplanmodifier.UseStateForUnknown()},
-			},
+			"id": tfschema.IDAttribute(tfschema.IDDescription),
 			"namespace": schema.StringAttribute{
 				Required:            true,
 				MarkdownDescription: "Name of the namespace, which must exist. Changing it replaces the resource.",
 				PlanModifiers:       []planmodifier.String{stringplanmodifier.RequiresReplace()},
 				Validators:          []validator.String{stringvalidator.LengthBetween(1, 63)},
 			},
-			"default": list("Tolerations added to new pods of the namespace, unless one of theirs covers them."),
-			"allowed": list("Tolerations that pods of the namespace may have. **The first entry rejects all others**."),
-		},
-	}
-}
-
-// IdentitySchema describes what an import block by identity names.
-func (r *namespaceTolerations) IdentitySchema(_ context.Context, _ resource.IdentitySchemaRequest, resp *resource.IdentitySchemaResponse) {
-	resp.IdentitySchema = identityschema.Schema{
-		Attributes: map[string]identityschema.Attribute{
-			"namespace": identityschema.StringAttribute{RequiredForImport: true, Description: "Name of the namespace."},
+			"default": tfschema.TolerationsAttribute("Tolerations added to new pods of the namespace, unless one of theirs covers them.", oneList),
+			"allowed": tfschema.TolerationsAttribute("Tolerations that pods of the namespace may have. **The first entry rejects all others**.", oneList),
 		},
 	}
 }

@@ -15,7 +15,6 @@ import (
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/admission"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/tf/managed"
 	tfschema "github.com/kubetaint/terraform-provider-kubetaint/internal/tf/schema"
-	"github.com/kubetaint/terraform-provider-kubetaint/internal/toleration"
 )
 
 // model is the resource as it is in configuration, plan and state.
@@ -37,15 +36,55 @@ type identity struct {
 // ownership is what the resource remembers beside its state.
 type ownership = managed.Ownership[string]
 
+// wanted is the policy that the model wants.
+type wanted struct {
+	admission.Claim
+}
+
 var (
-	matchAt = path.Root("match")
-	nameAt  = path.Root("name")
+	matchAt       = path.Root("match")
+	nameAt        = path.Root("name")
+	tolerationsAt = path.Root("tolerations")
 )
 
-// claim returns what the model wants; false while any of it is not known or something is
-// wrong.
-func (m model) claim(ctx context.Context, own ownership, diags *diag.Diagnostics) (admission.Claim, bool) {
-	out := admission.Claim{Mark: admission.Mark{Owner: m.ID.ValueString(), Generation: own.Generation}}
+// Title names what is managed.
+func (m model) Title() string { return "toleration policy \"" + m.Name.ValueString() + "\"" }
+
+// Identity is what an import block by identity names.
+func (m model) Identity() any { return identity{Name: m.Name} }
+
+// NewID returns the id of a create, which has the policy's name.
+func (m model) NewID(_ context.Context, owner string) string {
+	if m.Name.IsUnknown() {
+		return ""
+	}
+	return admission.NewID(owner, m.Name.ValueString())
+}
+
+// WithID returns the model with this id.
+func (m model) WithID(id string) model {
+	m.ID = types.StringValue(id)
+	return m
+}
+
+// TakingOver is the same of a create.
+func (w wanted) TakingOver() wanted {
+	w.TakeOver = true
+	return w
+}
+
+// Released is the same given up.
+func (w wanted) Released() wanted {
+	w.Release = true
+	return w
+}
+
+// Entries are none: a policy is owned as a whole.
+func (w wanted) Entries() []string { return nil }
+
+// Desired returns what the model wants. Its name is known before the rest is.
+func (m model) Desired(ctx context.Context, own ownership, diags *diag.Diagnostics) (wanted, bool) {
+	out := wanted{admission.Claim{Mark: admission.Mark{Owner: m.ID.ValueString(), Generation: own.Generation}}}
 	out.Name = m.Name.ValueString()
 	match, matchKnown := tfschema.MatchOf(ctx, m.Match, matchAt, diags)
 	tolerations, known := tfschema.Tolerations(ctx, m.Tolerations, diags)
@@ -69,7 +108,7 @@ func pinValues(pin types.Map) []attr.Value {
 // the same in other words stays as it was written.
 func (m *model) take(ctx context.Context, is admission.Policy, own ownership, diags *diag.Diagnostics) {
 	var ignored diag.Diagnostics
-	if wants, known := m.claim(ctx, own, &ignored); known {
+	if wants, known := m.Desired(ctx, own, &ignored); known {
 		wants.Retiring = is.Retiring
 		if wants.Equal(is) {
 			return
@@ -89,20 +128,20 @@ func (m *model) take(ctx context.Context, is admission.Policy, own ownership, di
 	}
 }
 
-// keepWording plans what the state holds where the configuration says the same in other
-// words.
-func (m *model) keepWording(ctx context.Context, state model) {
-	var ignored diag.Diagnostics
-	planned, plannedKnown := tfschema.Tolerations(ctx, m.Tolerations, &ignored)
-	stored, storedKnown := tfschema.Tolerations(ctx, state.Tolerations, &ignored)
-	if plannedKnown && storedKnown && slices.EqualFunc(planned, stored, toleration.Equal) {
-		m.Tolerations = state.Tolerations
+// Planned returns the model in sync, in the words of the state.
+func (m model) Planned(ctx context.Context, state *model, diags *diag.Diagnostics) model {
+	m.Objects = wrong(ctx, nil, diags)
+	if state == nil {
+		return m
 	}
+	m.Tolerations = tfschema.KeepTolerations(ctx, m.Tolerations, state.Tolerations)
+	var ignored diag.Diagnostics
 	match, matchKnown := tfschema.MatchOf(ctx, m.Match, matchAt, &ignored)
 	before, beforeKnown := tfschema.MatchOf(ctx, state.Match, matchAt, &ignored)
 	if matchKnown && beforeKnown && match.String() == before.String() {
 		m.Match = state.Match
 	}
+	return m
 }
 
 // wrong is the attribute objects.

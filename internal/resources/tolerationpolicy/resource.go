@@ -5,41 +5,33 @@ package tolerationpolicy
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"maps"
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
-	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/resource"
-	"github.com/hashicorp/terraform-plugin-framework/tfsdk"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/admission"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/kube"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/record"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/rollout"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/tf/managed"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/tf/message"
 	tfschema "github.com/kubetaint/terraform-provider-kubetaint/internal/tf/schema"
-	"github.com/kubetaint/terraform-provider-kubetaint/internal/tf/session"
-)
-
-var (
-	_ resource.ResourceWithConfigure      = (*tolerationPolicy)(nil)
-	_ resource.ResourceWithValidateConfig = (*tolerationPolicy)(nil)
-	_ resource.ResourceWithModifyPlan     = (*tolerationPolicy)(nil)
-	_ resource.ResourceWithImportState    = (*tolerationPolicy)(nil)
-	_ resource.ResourceWithIdentity       = (*tolerationPolicy)(nil)
 )
 
 type tolerationPolicy struct {
-	managed.Resource
+	managed.Skeleton[model, wanted, *admission.Observed, string]
 }
 
 // NewResource returns the resource.
 func NewResource() resource.Resource {
-	return &tolerationPolicy{}
-}
-
-// Metadata names the resource.
-func (r *tolerationPolicy) Metadata(_ context.Context, req resource.MetadataRequest, resp *resource.MetadataResponse) {
-	resp.TypeName = req.ProviderTypeName + "_toleration_policy"
+	r := &tolerationPolicy{}
+	r.Type, r.Name, r.IdentifiedBy, r.Identifies, r.Unproved = r, "toleration_policy", "name", "Name of the policy.", true
+	return r
 }
 
 // ValidateConfig checks what can be told without a cluster.
@@ -50,88 +42,86 @@ func (r *tolerationPolicy) ValidateConfig(ctx context.Context, req resource.Vali
 		return
 	}
 	tfschema.MatchOf(ctx, config.Match, matchAt, &resp.Diagnostics)
-	tfschema.WarnKeyless(ctx, tfschema.Named("toleration policy", config.Name), config.Tolerations, path.Root("tolerations"), &resp.Diagnostics)
+	tfschema.WarnKeyless(ctx, tfschema.Named("toleration policy", config.Name), config.Tolerations, tolerationsAt, &resp.Diagnostics)
 }
 
-// Create makes the policy, and then the binding that puts it in force. An error saves no
-// state: what is written carries the id, and the next create adopts it.
-func (r *tolerationPolicy) Create(ctx context.Context, req resource.CreateRequest, resp *resource.CreateResponse) {
-	defer func() { r.Data.Distinguish(ctx, &resp.Diagnostics, req.Plan) }()
-	var plan model
-	resp.Diagnostics.Append(req.Plan.Get(ctx, &plan)...)
-	if resp.Diagnostics.HasError() {
-		return
+// Observe reads the policy and its binding, which are gone where neither exists.
+func (r *tolerationPolicy) Observe(ctx context.Context, m model) (*admission.Observed, error) {
+	seen, err := r.Data.Cluster.Policy(ctx, m.Name.ValueString())
+	if err == nil && seen == nil {
+		err = fmt.Errorf("%s: %w", m.Title(), kube.ErrNotFound)
 	}
-	cluster, ok := r.Data.ConnectedToWrite(ctx, "", &resp.Diagnostics)
-	if !ok {
-		return
-	}
-	own := managed.NewOwnership[string](cluster)
-	plan.ID = types.StringValue(admission.NewID(r.Data.Owner, plan.Name.ValueString()))
-	claim, known := plan.claim(ctx, own, &resp.Diagnostics)
-	claim.TakeOver = true
-	r.Data.Created.Store(plan.ID.ValueString(), true)
-	if known && r.enforce(ctx, "create", claim, &resp.Diagnostics) {
-		r.save(ctx, plan, own, &resp.State, resp.Identity, resp.Private, &resp.Diagnostics)
-	}
+	return seen, err
 }
 
-// Update changes the policy in place.
-func (r *tolerationPolicy) Update(ctx context.Context, req resource.UpdateRequest, resp *resource.UpdateResponse) {
-	defer func() { r.Data.Distinguish(ctx, &resp.Diagnostics, req.State) }()
-	var state, plan model
-	resp.Diagnostics.Append(req.State.Get(ctx, &state)...)
-	resp.Diagnostics.Append(req.Plan.Get(ctx, &plan)...)
-	own, ok := r.owned(ctx, req.Private, state, &resp.Diagnostics)
-	if !ok {
-		return
+// Recover owns a policy with the state's id.
+func (r *tolerationPolicy) Recover(_ context.Context, own ownership, state model, seen *admission.Observed, diags *diag.Diagnostics) ownership {
+	generation := ""
+	if seen.Err == nil && seen.Owner == state.ID.ValueString() {
+		generation = seen.Generation
+	} else {
+		diags.Append(managed.NotThisCluster("No policy", state.ID.ValueString()))
 	}
-	plan.ID = state.ID
-	claim, known := plan.claim(ctx, own, &resp.Diagnostics)
-	if known && r.enforce(ctx, "update", claim, &resp.Diagnostics) {
-		r.save(ctx, plan, own, &resp.State, resp.Identity, resp.Private, &resp.Diagnostics)
-	}
+	return own.Recover(func() string { return generation })
 }
 
-// Delete deletes the binding, so that nothing is given any more, and then the policy. One
-// that a newer object with the same id has adopted stays.
-func (r *tolerationPolicy) Delete(ctx context.Context, req resource.DeleteRequest, resp *resource.DeleteResponse) {
-	defer func() { r.Data.Distinguish(ctx, &resp.Diagnostics, req.State) }()
-	var state model
-	resp.Diagnostics.Append(req.State.Get(ctx, &state)...)
-	own, ok := r.owned(ctx, req.Private, state, &resp.Diagnostics)
-	if !ok {
-		return
+// Refresh compares the policy with the state. A policy that has another owner by now shows in
+// nothing but objects.
+func (r *tolerationPolicy) Refresh(ctx context.Context, state model, own ownership, seen *admission.Observed, diags *diag.Diagnostics) model {
+	if seen.Err != nil || seen.Generation != own.Generation {
+		state.Objects = wrong(ctx, map[string]string{admission.PolicyKind: admission.Different}, diags)
+		return state
 	}
-	claim := admission.Claim{Mark: admission.Mark{Owner: state.ID.ValueString(), Generation: own.Generation}, Release: true}
-	claim.Name = state.Name.ValueString()
-	r.enforce(ctx, "delete", claim, &resp.Diagnostics)
+	state.take(ctx, seen.Policy, own, diags)
+	objects := maps.Clone(seen.Differs)
+	if len(seen.Retiring) > 0 {
+		desired, known := state.Desired(ctx, own, diags)
+		nodes, err := r.Data.Cluster.Nodes(ctx)
+		if known && err == nil {
+			if plan, err := desired.Plan(seen, rollout.Taints(nodes), r.Data.Comparison != eviction.ComparisonOff); err == nil && retires(seen, plan) {
+				objects[admission.PolicyKind] = "retiring"
+			}
+		}
+	}
+	state.Objects = wrong(ctx, objects, diags)
+	return state
 }
 
-// owned returns what an existing instance owns, on the cluster that it is on.
-func (r *tolerationPolicy) owned(ctx context.Context, private session.PrivateReader, state model, diags *diag.Diagnostics) (ownership, bool) {
-	if diags.HasError() {
-		return ownership{}, false
-	}
-	own, err := r.ownership(ctx, private, state, diags)
-	return managed.Connect(ctx, r.Data, own, state.ID.ValueString(), err, diags)
+// retires reports whether a policy gives tolerations that nothing needs any more.
+func retires(seen *admission.Observed, plan admission.Plan) bool {
+	return plan.Policy != nil && len(plan.Policy.Retiring) < len(seen.Retiring)
 }
 
-// enforce makes the policy as it is claimed.
-func (r *tolerationPolicy) enforce(ctx context.Context, verb string, claim admission.Claim, diags *diag.Diagnostics) bool {
-	if _, err := rollout.EnforcePolicy(ctx, r.Data.Cluster, claim, r.Data.Comparison); err != nil {
-		diags.Append(explain(verb, claim.Name, err))
-		return false
+// Apply makes the policy, and then the binding that puts it in force. A destroy deletes the binding
+// first, so that nothing is given any more.
+func (r *tolerationPolicy) Apply(ctx context.Context, verb string, desired wanted, diags *diag.Diagnostics) (nodes, lists record.Held, ok bool) {
+	_, err := rollout.EnforcePolicy(ctx, r.Data.Cluster, desired.Claim, r.Data.Comparison)
+	if err != nil {
+		diags.Append(explain(verb, desired.Name, err))
 	}
-	return true
+	return nil, nil, err == nil
 }
 
-func (r *tolerationPolicy) save(ctx context.Context, m model, own ownership, state *tfsdk.State, to *tfsdk.ResourceIdentity, private session.PrivateWriter, diags *diag.Diagnostics) {
-	own.Save(ctx, private, diags)
-	diags.Append(state.Set(ctx, m)...)
-	if to != nil {
-		diags.Append(to.Set(ctx, identity{Name: m.Name})...)
+// Import takes a policy of this provider into the state.
+func (r *tolerationPolicy) Import(ctx context.Context, name string, own ownership, diags *diag.Diagnostics) (model, ownership) {
+	state := model{Name: types.StringValue(name)}
+	seen, err := r.Data.Cluster.Policy(ctx, name)
+	if err == nil && seen == nil {
+		err = r.Data.Cluster.PoliciesServed()
 	}
+	switch {
+	case err != nil:
+		diags.Append(explain("import", name, err))
+	case seen == nil:
+		diags.AddError("Unable to import toleration policy \""+name+"\"", "There is none of this name. The id is the name of the policy (kubectl get mutatingadmissionpolicies -l "+admission.ManagedByLabel+"="+admission.ManagedBy+").")
+	case seen.Err != nil:
+		diags.Append(explain("import", name, errors.Join(&admission.Conflict{Name: name}, seen.Err)))
+	default:
+		own.Generation = seen.Generation
+		state.ID, state.Objects = types.StringValue(seen.Owner), wrong(ctx, seen.Differs, diags)
+		state.take(ctx, seen.Policy, own, diags)
+	}
+	return state, own
 }
 
 // explain words an error of a change.

@@ -7,10 +7,8 @@ import (
 	"context"
 
 	"github.com/hashicorp/terraform-plugin-framework-validators/mapvalidator"
-	"github.com/hashicorp/terraform-plugin-framework-validators/setvalidator"
 	"github.com/hashicorp/terraform-plugin-framework-validators/stringvalidator"
 	"github.com/hashicorp/terraform-plugin-framework/resource"
-	"github.com/hashicorp/terraform-plugin-framework/resource/identityschema"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema/planmodifier"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema/stringdefault"
@@ -26,11 +24,7 @@ func (r *tolerationPolicy) Schema(_ context.Context, _ resource.SchemaRequest, r
 	resp.Schema = schema.Schema{
 		MarkdownDescription: "Adds tolerations to new pods by a MutatingAdmissionPolicy and its binding. The API server adds them to every new pod selected by `match`, without a webhook. Running pods are not changed, nor are pods whose own tolerations cover these. Needs Kubernetes 1.36, or 1.34 with `admissionregistration.k8s.io/v1beta1` and the feature gate MutatingAdmissionPolicy enabled.",
 		Attributes: map[string]schema.Attribute{
-			"id": schema.StringAttribute{
-				Computed:            true,
-				MarkdownDescription: "Name of this resource in ownership records. Other resources list it in `tolerated_by`.",
-				PlanModifiers:       []planmodifier.String{stringplanmodifier.UseStateForUnknown()},
-			},
+			"id": tfschema.IDAttribute(tfschema.LinkIDDescription),
 			"name": schema.StringAttribute{
 				Required:            true,
 				MarkdownDescription: "Name of the MutatingAdmissionPolicy and of its binding. Changing it replaces the resource.",
@@ -42,12 +36,7 @@ func (r *tolerationPolicy) Schema(_ context.Context, _ resource.SchemaRequest, r
 				MarkdownDescription: "Pods that get the tolerations: those that meet every condition.",
 				Attributes:          tfschema.MatchAttributes(),
 			},
-			"tolerations": schema.SetNestedAttribute{
-				Required:            true,
-				MarkdownDescription: "Tolerations for new pods, unless theirs cover them. Removed ones stay while pods need them.",
-				Validators:          []validator.Set{setvalidator.SizeAtLeast(1), setvalidator.NoNullValues(), tfschema.UniqueTolerations()},
-				NestedObject:        schema.NestedAttributeObject{Attributes: tfschema.TolerationAttributes(), Validators: []validator.Object{tfschema.ValidToleration()}},
-			},
+			"tolerations": tfschema.TolerationsAttribute("Tolerations for new pods, unless theirs cover them. Removed ones stay while pods need them."),
 			"pin": schema.MapAttribute{
 				Optional:            true,
 				ElementType:         types.StringType,
@@ -66,15 +55,6 @@ func (r *tolerationPolicy) Schema(_ context.Context, _ resource.SchemaRequest, r
 				ElementType:         types.StringType,
 				MarkdownDescription: "Drifted objects by kind: `missing`, `different`, or `retiring` (no longer needed). Empty when in sync.",
 			},
-		},
-	}
-}
-
-// IdentitySchema describes what an import block by identity names.
-func (r *tolerationPolicy) IdentitySchema(_ context.Context, _ resource.IdentitySchemaRequest, resp *resource.IdentitySchemaResponse) {
-	resp.IdentitySchema = identityschema.Schema{
-		Attributes: map[string]identityschema.Attribute{
-			"name": identityschema.StringAttribute{RequiredForImport: true, Description: "Name of the policy."},
 		},
 	}
 }
