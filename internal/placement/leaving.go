@@ -36,7 +36,21 @@ func (s *simulation) terminate() {
 		for _, pod := range pods {
 			if pod.Terminating && !pod.Completed {
 				s.leave(pod, terminatingGone)
+				if pod.Overdue {
+					s.overdue = append(s.overdue, pod)
+				}
 			}
+		}
+	}
+}
+
+// hold lets pods that are beyond their grace period stay in every other order: a finalizer, a volume that is not
+// detached, or a kubelet that is gone may hold them up for good, and so long they keep their room
+// (k8s.io/kubernetes v1.37.2 pkg/scheduler/backend/cache/cache.go: a pod counts until its object is gone).
+func (s *simulation) hold(order int) {
+	for _, pod := range s.overdue {
+		if s.evicted[pod] = terminatingGone; order%2 == 1 {
+			s.evicted[pod] = kept
 		}
 	}
 }

@@ -70,3 +70,22 @@ func TestSimulate_whatReplacesTerminatingPodsIsCreatedInOrder(t *testing.T) {
 		t.Errorf("db-1 comes behind db-0, which is Pending: not created %v, missing %v", got.NotCreated, got.Missing)
 	}
 }
+
+// TestSimulate_aPodBeyondItsGracePeriodMayStay: a finalizer or a node that is gone holds it up, and its room with it.
+func TestSimulate_aPodBeyondItsGracePeriodMayStay(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		old  podOption
+		want Range
+	}{
+		"within it":  {terminating, exactly(0)},
+		"beyond it":  {func(p *snapshot.Pod) { p.Terminating, p.Overdue = true, true }, Range{0, 1}},
+		"it runs on": {func(*snapshot.Pod) {}, exactly(1)},
+	} {
+		out := newWorld(having(node("n1"), 9, 9), having(node("n2"), 2, 9)).
+			run(replicas("web", "n1", 1, asking(2, 1))...).run(replicas("old", "n2", 1, asking(2, 1), tt.old)...).simulate()
+		if got := out.of(t, "web").Pending; got != tt.want {
+			t.Errorf("%s: Pending %v, want %v", name, got, tt.want)
+		}
+	}
+}

@@ -17,8 +17,9 @@ func (s *simulation) run(seed uint64, order int) {
 	s.chance = newChance(seed, order)
 	s.reset()
 	s.used.reset(order%2 == 1, order%3 == 1)
+	s.hold(order)
 	for _, r := range s.replacements {
-		r.absent = order%5 == 2 && r.doubtful()
+		r.absent = order%5 == 2 && r.doubtful() || r.successor && s.evicted[r.pod] == kept || order%2 == 0 && r.foreign()
 	}
 	s.rank(order)
 	s.running, s.anyNode, s.parallel, s.prompt = true, order%5 == 4, order%3 == 1, order%2 == 1
@@ -54,7 +55,7 @@ func (s *simulation) linger(moment, n int64) {
 // retry queues the pods again that were created and found no node.
 func (s *simulation) retry() {
 	for _, r := range s.replacements {
-		if r.after <= s.moment && r.node < 0 && (r.created || r.set == nil) {
+		if r.after <= s.moment && r.node < 0 && !r.deleted && (r.created || r.set == nil) {
 			s.create(r)
 		}
 	}
@@ -69,7 +70,7 @@ func (s *simulation) reset() {
 	clear(s.isPreempted)
 	s.replacements = s.replacements[:s.fixed]
 	for _, r := range s.replacements {
-		r.node, r.nominee, r.nominations, r.yielded, r.created, r.since, r.delayed, r.refused, r.binding = -1, false, 0, false, false, 0, false, nil, nil
+		r.node, r.nominee, r.nominations, r.yielded, r.created, r.since, r.delayed, r.deleted, r.refused, r.binding = -1, false, 0, false, false, 0, false, false, nil, nil
 	}
 	for _, c := range s.classes {
 		c.failed, c.hopeless = failure{}, failure{}
@@ -118,7 +119,7 @@ func (s *simulation) advance(moment int64, lingers bool) {
 	}
 	for _, list := range [][]*replacement{s.ranked, s.replacements[s.fixed:]} {
 		for _, r := range list {
-			if r.after <= moment && r.node < 0 {
+			if r.after <= moment && r.node < 0 && !r.deleted {
 				s.create(r)
 			}
 		}

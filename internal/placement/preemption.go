@@ -26,7 +26,7 @@ type candidate struct {
 // there immediately: the scheduler nominates the node and keeps the room for it.
 func (s *simulation) preempt(r *replacement) (int32, bool) {
 	c := r.class
-	if c.demand.Patient || s.again(c, c.hopeless) || s.exhausted() {
+	if c.demand.Patient || r.foreign() || s.again(c, c.hopeless) || s.exhausted() {
 		return -1, false
 	}
 	chance := s.chance.of(ofVictims, r.name)
@@ -246,7 +246,7 @@ func (s *simulation) evict(i int32, v occupant) {
 		v.replacement.node = -1
 		s.used.release(v.replacement.binding)
 		v.replacement.binding = nil
-		if v.pod.Controller != nil {
+		if v.replacement.deleted = v.pod.Controller == nil; !v.replacement.deleted {
 			s.queue.push(v.replacement)
 		}
 		return

@@ -161,23 +161,23 @@ func TestSimulate_aTerminatingPodUsesItsQuotaUntilItIsGone(t *testing.T) {
 	}
 }
 
-// It counts for the number of objects alone.
+// It counts for the number of objects alone, for as long as it is there.
 func TestSimulate_aTerminatingPodThatIsOverdueGivesNoQuotaBack(t *testing.T) {
 	t.Parallel()
 	overdue := func(p *snapshot.Pod) { p.Terminating, p.Overdue = true, true }
 	for name, tt := range map[string]struct {
 		limit   snapshot.QuotaLimit
-		refused int
+		refused Range
 	}{
-		"of pods, lowered":     {of("pods", 1, 2), 1},
-		"of requests, lowered": {of("requests.cpu", 2000, 4000), 1},
-		"of pods, not lowered": {of("pods", 2, 2), 0},
-		"of objects, lowered":  {of("count/pods", 2, 3), 0},
+		"of pods, lowered":     {of("pods", 1, 2), exactly(1)},
+		"of requests, lowered": {of("requests.cpu", 2000, 4000), exactly(1)},
+		"of pods, not lowered": {of("pods", 2, 2), exactly(0)},
+		"of objects, lowered":  {of("count/pods", 2, 3), Range{0, 1}},
 	} {
 		w := newWorld(having(node("n1"), 100, 100), having(node("n2"), 100, 100)).
 			run(replicas("web", "n1", 1, asking(2, 2))...).run(replicas("old", "n2", 1, asking(2, 2), overdue)...)
 		w.Quotas = snapshot.Quotas{"app": {quota("q", nil, tt.limit)}}
-		if got := w.simulate().of(t, "web"); got.Refused != exactly(tt.refused) || got.Placed != exactly(1-tt.refused) {
+		if got := w.simulate().of(t, "web"); got.Refused != tt.refused || got.Placed != (Range{1 - tt.refused.Max, 1 - tt.refused.Min}) {
 			t.Errorf("%s: got %+v", name, got)
 		}
 	}

@@ -353,7 +353,7 @@ func (s *simulation) collect(out *Outcome, victims map[*snapshot.Pod]int) {
 func (s *simulation) count(r *replacement) {
 	w := s.workloads[r.workload]
 	if s.anyway(r) {
-		if r.node < 0 && (r.waiting || r.created) {
+		if r.node < 0 && !r.deleted && (r.waiting || r.created) {
 			w.waiting++
 		}
 		return

@@ -23,6 +23,8 @@ type simulation struct {
 	evicted map[*snapshot.Pod]int64
 	leaves  []bool
 	moments []int64
+	// overdue are pods that are terminating for longer than they may.
+	overdue []*snapshot.Pod
 	// unsure are pods that are not evicted, and that may leave their nodes all the same.
 	unsure []placedPod
 	// undecided are pods that may be evicted or not, isUndecided leads to them.
@@ -123,11 +125,16 @@ type replacement struct {
 	since   int64
 	// refused is why a LimitRange or a ResourceQuota keeps it from being created, nil where none does.
 	refused *Refusal
-	// delayed is set for one that was placed at a later moment.
-	delayed bool
+	// delayed is set for one that was placed at a later moment, deleted for one without a controller that was
+	// preempted.
+	delayed, deleted bool
 	// binding is what it has used of the storage.
 	binding binding
 }
+
+// foreign reports whether another scheduler places a pod that was Pending before: it may take room first, or none, and the
+// default scheduler preempts no pods for it (k8s.io/kubernetes v1.37.2 pkg/scheduler/eventhandlers.go, responsibleForPod).
+func (r *replacement) foreign() bool { return r.waiting && r.class.demand.Scheduler != "" }
 
 func (r *replacement) notCreated() bool { return r.node < 0 && !r.created }
 
