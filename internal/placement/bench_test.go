@@ -72,8 +72,19 @@ func benchmarkSimulate(b *testing.B, changed, orders int) {
 	s, change, evicted := big(changed)
 	b.ReportAllocs()
 	for b.Loop() {
-		if out := New(s, change, false).Simulate(evicted, orders, 1); out.Orders != orders {
+		if out := newSimulation(New(s, change, false), evicted).try(orders, 1); out.Orders != orders {
 			b.Fatalf("%d orders", out.Orders)
+		}
+	}
+}
+
+// BenchmarkSimulate_certain is a taint on 500 of 5,000 nodes where one order is proved to be enough.
+func BenchmarkSimulate_certain(b *testing.B) {
+	s, change, evicted := big(500)
+	b.ReportAllocs()
+	for b.Loop() {
+		if one := newSimulation(New(s, change, false), evicted); one.enough(Orders) != 1 {
+			b.Fatal("nothing is proved")
 		}
 	}
 }

@@ -20,12 +20,7 @@ func (s *simulation) prove() {
 		rules *snapshot.PodRules
 	}
 	kinds := map[kind][]*replacement{}
-	s.preempting = math.MinInt32
-	for _, r := range s.replacements[:s.fixed] {
-		if d := r.class.demand; !d.Patient {
-			s.preempting = max(s.preempting, d.Priority)
-		}
-	}
+	s.preempting = s.mostPreempting()
 	for _, r := range s.replacements[:s.fixed] {
 		if !r.waiting && !r.undecided && !r.successor && r.set == nil && len(r.class.scheduling.Forbidden) == 0 && !s.limited(r.pod) {
 			key := kind{resultKey{r.class.search, r.class.demand}, r.pod.Rules}
@@ -43,6 +38,17 @@ func (s *simulation) prove() {
 			s.workloads[w].Proved += max(n-holds, 0)
 		}
 	}
+}
+
+// mostPreempting returns the highest priority of a pod that may preempt others.
+func (s *simulation) mostPreempting() int32 {
+	most := int32(math.MinInt32)
+	for _, r := range s.replacements[:s.fixed] {
+		if d := r.class.demand; !d.Patient {
+			most = max(most, d.Priority)
+		}
+	}
+	return most
 }
 
 // capacity returns how many pods of a class all nodes can hold, most at the most.

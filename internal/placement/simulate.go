@@ -51,7 +51,8 @@ func (r Range) plus(other Range) Range { return Range{r.Min + other.Min, r.Max +
 
 // Outcome is where the replacements of all evicted pods go, together.
 type Outcome struct {
-	// Orders is how many orders were tried, of those that are Wanted. Ranges hold what happened in any of them.
+	// Orders is how many orders were tried, of those that are Wanted. Ranges hold what happened in any of them. All
+	// count as tried where it is proved that the others come to the same.
 	Orders, Wanted int
 	// Cut is set where the limit was reached within the first order: pods may be Pending in it that
 	// preemption would place.
@@ -243,8 +244,15 @@ func (w *WorkloadOutcome) Fate() Fate {
 // the pods that were Pending before: once for each order, of which the seed makes the first one
 // and every other. Equal arguments give equal outcomes. Pods that the Change of the finder lets
 // leave, and that are not among the evicted ones, keep their places in most orders, and in some they do not.
+// Orders are left out where it is proved what they come to.
 func (f *Finder) Simulate(evicted []Eviction, orders int, seed uint64) *Outcome {
-	return newSimulation(f, evicted).try(orders, seed)
+	s := newSimulation(f, evicted)
+	enough := s.enough(orders)
+	out := s.try(enough, seed)
+	if out.Wanted = orders; out.Orders == enough {
+		out.Orders = orders
+	}
+	return out
 }
 
 // try tries the orders. One that reaches the limit counts only if it is the first.

@@ -1,0 +1,92 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package placement
+
+import "slices"
+
+// enough returns how many of so many orders show all that any order comes to. Where every pod finds a node in
+// each order, or in none, that is one, and two where it is not known of pods whether they are evicted: they all
+// are in the first order, and none is in the second.
+func (s *simulation) enough(orders int) int {
+	switch {
+	case !s.certain():
+		return orders
+	case len(s.undecided) > 0:
+		return min(2, orders)
+	default:
+		return min(1, orders)
+	}
+}
+
+// certain reports whether it is proved of every pod to place that it finds a node, and is created, in each order or in
+// none. The node is the first one that is asked for at the moment of its creation: room only grows from moment to
+// moment. Then no pod preempts another or is delayed, and a StatefulSet waits for none.
+func (s *simulation) certain() bool {
+	if len(s.nominated) > 0 || s.anySetWaits() || !s.allCreated() {
+		return false
+	}
+	s.preempting = s.mostPreempting()
+	all, at := newCompetition(s), map[resultKey]int{}
+	for _, r := range s.replacements[:s.fixed] {
+		if len(r.class.scheduling.Forbidden) > 0 {
+			continue
+		}
+		if !r.class.independent() {
+			return false
+		}
+		key := resultKey{r.class.search, r.class.demand}
+		n, known := at[key]
+		if !known {
+			n = len(all.kinds)
+			at[key] = n
+			all.kinds = append(all.kinds, rival{class: r.class, asks: asksOf(r.class.demand), never: s.capacity(r.class, 1) == 0})
+		}
+		if all.kinds[n].pods++; all.kinds[n].never && r.set != nil {
+			return false
+		}
+	}
+	return all.gather() && !slices.ContainsFunc(all.kinds, func(k rival) bool { return !k.never && !all.fits(&k) })
+}
+
+// independent reports whether requests and what nodes are alone decide which nodes take pods of a class.
+func (c *class) independent() bool {
+	return c.podRules == nil && len(c.ports) == 0 && c.attached == nil && c.search.open == nil
+}
+
+// anySetWaits reports whether a StatefulSet waits for a pod that is there, or never creates one.
+func (s *simulation) anySetWaits() bool {
+	for _, set := range s.sets {
+		if len(set.unready) > 0 || slices.ContainsFunc(set.pods, func(r *replacement) bool { return len(r.class.scheduling.Forbidden) > 0 }) {
+			return true
+		}
+	}
+	return false
+}
+
+// allCreated reports whether no LimitRange refuses a replacement, and no ResourceQuota does when all others
+// are created before it.
+func (s *simulation) allCreated() bool {
+	spent := make([]int64, len(s.quotas.base))
+	for _, r := range s.replacements[:s.fixed] {
+		if r.waiting || len(r.class.scheduling.Forbidden) > 0 {
+			continue
+		}
+		if s.admitted(r.pod).refusal != nil {
+			return false
+		}
+		c := s.quotas.of(s, r.pod)
+		if c == nil {
+			continue
+		}
+		if c.refusal != nil {
+			return false
+		}
+		for i, limit := range c.limits {
+			if spent[limit] += c.asks[i]; spent[limit] > 0 && spent[limit] > s.quotas.base[limit] {
+				return false
+			}
+		}
+	}
+	return true
+}
