@@ -73,12 +73,13 @@ func (c chance) shuffle(pods []*replacement) {
 	type drawn struct {
 		*replacement
 		draw chance
+		at   int
 	}
 	draws := make([]drawn, len(pods))
 	for i, r := range pods {
-		draws[i] = drawn{r, c.of(ofRanks, r.name)}
+		draws[i] = drawn{r, c.of(ofRanks, r.name), i}
 	}
-	slices.SortStableFunc(draws, func(a, b drawn) int { return cmp.Compare(a.draw, b.draw) })
+	slices.SortFunc(draws, func(a, b drawn) int { return cmp.Or(cmp.Compare(a.draw, b.draw), cmp.Compare(a.at, b.at)) })
 	for i := range draws {
 		pods[i] = draws[i].replacement
 	}

@@ -36,6 +36,8 @@ type class struct {
 	attached   *attached
 	// podRules are what relates it to other pods, nil for nothing.
 	podRules *podRules
+	// plain is set where CPU, memory, local storage and places for pods alone decide which nodes take it.
+	plain bool
 	// failed is when no node took a pod of the class, hopeless when no preemption helped.
 	failed, hopeless failure
 	// stuck is why pods of the class were Pending in the first order in which one was, nil before.
@@ -55,6 +57,7 @@ func (s *simulation) classOf(pod *snapshot.Pod, scheduling *snapshot.Scheduling,
 			c.ports = pod.Rules.Ports
 		}
 		c.podRules = s.rules.of(s, c, pod)
+		c.plain = c.independent() && len(c.demand.Asks.Others) == 0
 		s.classes[key] = c
 	}
 	return c
@@ -130,6 +133,15 @@ func (s *simulation) ask(c *class, i int32) answer {
 	}
 	_, a := c.podRules.ask(i)
 	return a
+}
+
+// takes reports whether a node takes pods of a class, as ask does.
+func (s *simulation) takes(c *class, i int32) bool {
+	if !c.plain {
+		return s.ask(c, i) == takes
+	}
+	s.work++
+	return s.static(c.search, i) && s.state(i).hasRoom(s.places[i].has, &c.demand.Asks)
 }
 
 // obstacle returns how pods keep those of a class away from a node, and what is free of a
@@ -229,12 +241,12 @@ func (s *simulation) find(r *replacement) (int32, bool) {
 	}
 	s.best = s.best[:0]
 	s.each(c.search, chance, func(i int32) bool {
-		if s.ask(c, i) != takes {
+		if !s.takes(c, i) {
 			return true
 		}
 		score := int64(0)
 		if !s.anyNode {
-			score = s.score(c, i)
+			score = s.score(c, i, highest)
 		}
 		switch {
 		case score > highest:
@@ -273,10 +285,15 @@ func (s *simulation) each(l *nodeSearch, chance chance, do func(int32) bool) {
 		}
 		return
 	}
+	known := l.static
 	for k := range s.order {
 		at := s.next + k
 		if at >= len(s.order) {
 			at -= len(s.order)
+		}
+		if known != nil && known[s.order[at]] == staticRefuses {
+			s.work++
+			continue
 		}
 		if !do(s.order[at]) {
 			s.next = (at + 1) % len(s.order)

@@ -217,6 +217,14 @@ func (n *nodeState) short(p *place, d *snapshot.Demand) (short shortage, final, 
 	return short, final, lacks
 }
 
+// hasRoom reports whether nothing is short for pods that ask for no extended resource, as short does.
+func (n *nodeState) hasRoom(has, asks *snapshot.Resources) bool {
+	return has == nil || n.pods < has.Pods &&
+		(asks.MilliCPU <= 0 || asks.MilliCPU <= has.MilliCPU-n.milliCPU) &&
+		(asks.Memory <= 0 || asks.Memory <= has.Memory-n.memory) &&
+		(asks.EphemeralStorage <= 0 || asks.EphemeralStorage <= has.EphemeralStorage-n.ephemeral)
+}
+
 // portTaken reports whether a pod on a node has a port that a pod needs
 // (k8s.io/kubernetes v1.37.2 pkg/scheduler/framework/plugins/nodeports/node_ports.go).
 func (n *nodeState) portTaken(wants []snapshot.HostPort) bool {

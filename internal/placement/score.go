@@ -9,22 +9,23 @@ import "math"
 const maxScore = 100
 
 // score is what a node is chosen by: how much of it is free, and how a pod balances the use of
-// its resources, with the same weight. Of the scheduler's other scores none is repeated.
-func (s *simulation) score(c *class, i int32) int64 {
-	free, balanced := s.scores(c, i)
+// its resources, with the same weight. Of the scheduler's other scores none is repeated. A score that is lower than
+// least is any number below it: to weigh the balance costs as much as all else.
+func (s *simulation) score(c *class, i int32, least int64) int64 {
+	free, balanced := s.scores(c, i, least)
 	return free + balanced
 }
 
 // scores returns the score of NodeResourcesFit and that of NodeResourcesBalancedAllocation, which
-// leaves pods out that request nothing.
-func (s *simulation) scores(c *class, i int32) (free, balanced int64) {
+// leaves pods out that request nothing, and nodes whose sum is below the least.
+func (s *simulation) scores(c *class, i int32, least int64) (free, balanced int64) {
 	has := s.places[i].has
 	if has == nil {
 		return 0, 0
 	}
 	n, d := s.state(i), c.demand
 	free = leastAllocated([2]int64{n.scoredCPU + d.ScoredMilliCPU, n.scoredMemory + d.ScoredMemory}, [2]int64{has.MilliCPU, has.Memory})
-	if d.Asks.MilliCPU == 0 && d.Asks.Memory == 0 {
+	if d.Asks.MilliCPU == 0 && d.Asks.Memory == 0 || free+balancedAllocation(n.balanced, maxScore) < least {
 		return free, 0
 	}
 	with := balance([2]int64{n.milliCPU + d.Asks.MilliCPU, n.memory + d.Asks.Memory}, [2]int64{has.MilliCPU, has.Memory})
