@@ -6,13 +6,13 @@ package placement
 import "slices"
 
 // enough returns how many of so many orders show all that any order comes to. Where every pod finds a node in
-// each order, or in none, that is one, and two where it is not known of pods whether they are evicted: they all
-// are in the first order, and none is in the second.
+// each order, or in none, that is one, and two where it is not known of pods whether they are evicted, are gone, or
+// are placed by another scheduler: they all are in one of the first two orders, and none is in the other.
 func (s *simulation) enough(orders int) int {
 	switch {
 	case !s.certain():
 		return orders
-	case len(s.undecided) > 0:
+	case len(s.undecided)+len(s.overdue) > 0 || slices.ContainsFunc(s.replacements[:s.fixed], (*replacement).foreign):
 		return min(2, orders)
 	default:
 		return min(1, orders)
@@ -32,7 +32,7 @@ func (s *simulation) certain() bool {
 		if len(r.class.scheduling.Forbidden) > 0 {
 			continue
 		}
-		if !r.class.independent() {
+		if !r.class.independent() || r.set != nil && r.foreign() {
 			return false
 		}
 		key := resultKey{r.class.search, r.class.demand}
@@ -42,7 +42,7 @@ func (s *simulation) certain() bool {
 			at[key] = n
 			all.kinds = append(all.kinds, rival{class: r.class, asks: asksOf(r.class.demand), never: s.capacity(r.class, 1) == 0})
 		}
-		if all.kinds[n].pods++; all.kinds[n].never && r.set != nil {
+		if all.kinds[n].pods++; all.kinds[n].never && (r.set != nil || r.successor) {
 			return false
 		}
 	}

@@ -67,6 +67,7 @@ func (s *simulation) reset() {
 		s.now[i] = nodeState{}
 	}
 	s.touched, s.preempted, s.freed, s.moved, s.next, s.moment = s.touched[:0], nil, 1, 1, 0, 0
+	s.vacated = false
 	clear(s.isPreempted)
 	s.replacements = s.replacements[:s.fixed]
 	for _, r := range s.replacements {

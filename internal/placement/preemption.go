@@ -242,6 +242,7 @@ func cheapest(candidates []candidate) []int {
 // evict removes a victim, and queues the pod that its controller creates instead.
 func (s *simulation) evict(i int32, v occupant) {
 	s.remove(i, v)
+	s.vacated = true
 	if v.replacement != nil {
 		v.replacement.node = -1
 		s.used.release(v.replacement.binding)

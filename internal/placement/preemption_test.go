@@ -234,3 +234,15 @@ func TestPreemption_resolvesAntiAffinityAndPorts(t *testing.T) {
 }
 
 func ruled(r *snapshot.PodRules) podOption { return func(p *snapshot.Pod) { p.Rules = r } }
+
+// TestPreemption_makesRoomForPodsThatPreemptNone: these are tried again once others have preempted.
+func TestPreemption_makesRoomForPodsThatPreemptNone(t *testing.T) {
+	t.Parallel()
+	out := newWorld(having(node("n1"), 9, 9), having(node("n2"), 2, 9)).
+		run(replicas("first", "n1", 1, asking(1, 1), priority(10), patient)...).
+		run(replicas("second", "n1", 1, asking(1, 1), priority(9))...).
+		run(replicas("victim", "n2", 1, asking(2, 1))...).simulate()
+	if first, second := out.of(t, "first"), out.of(t, "second"); first.Pending != exactly(0) || second.Pending != exactly(0) || out.Preempted != exactly(1) {
+		t.Errorf("Pending: first %v, second %v, preempted %v", first.Pending, second.Pending, out.Preempted)
+	}
+}

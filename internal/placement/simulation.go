@@ -87,6 +87,8 @@ type simulation struct {
 	lingering bool
 	// freed counts how often room became free: a pod that found none finds none before.
 	freed int
+	// vacated is set once pods are preempted.
+	vacated bool
 	effort
 	best  []int32
 	lower []occupant
@@ -262,14 +264,23 @@ func (s *simulation) create(r *replacement) {
 // affinity, or raise the least count of a topology spread: those that found no node are tried again
 // (k8s.io/kubernetes v1.37.2 pkg/scheduler/framework/plugins/interpodaffinity/plugin.go and
 // podtopologyspread/plugin.go, EventsToRegister). So are those that a volume has kept away which did not exist
-// yet (volumebinding/volume_binding.go).
+// yet (volumebinding/volume_binding.go), and those that preempt no pods and for which others have made room.
 func (s *simulation) pass() {
-	for (s.placeQueued() && s.rules.count() > 0 || s.used.provide()) && !s.exhausted() {
+	for (s.placeQueued() && s.rules.count() > 0 || s.used.provide() || s.madeRoom()) && !s.exhausted() {
 		s.work += len(s.replacements)
 		s.freed++
 		s.moved++
 		s.retry()
 	}
+}
+
+// madeRoom reports whether pods were preempted since it was last asked, while a pod that preempts none is Pending.
+func (s *simulation) madeRoom() bool {
+	made := s.vacated
+	s.vacated = false
+	return made && slices.ContainsFunc(s.replacements, func(r *replacement) bool {
+		return r.created && r.node < 0 && !r.deleted && (r.class.demand.Patient || r.foreign())
+	})
 }
 
 // placeQueued reports whether it has placed a pod.

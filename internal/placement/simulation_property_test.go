@@ -61,6 +61,9 @@ func drawCluster(t *rapid.T, related, priorities bool) randomCluster {
 		options := []podOption{asking(rapid.Int64Range(0, 3).Draw(t, "asks"), rapid.Int64Range(0, 3).Draw(t, "memory")), labelledAs("app", name)}
 		if priorities {
 			options = append(options, priority(rapid.Int32Range(0, 2).Draw(t, "priority")))
+			if rapid.IntRange(0, 4).Draw(t, "patient") == 0 {
+				options = append(options, patient)
+			}
 		}
 		if related {
 			options = append(options, ruled(drawRules(t)))
@@ -104,14 +107,18 @@ func (c *randomCluster) put(t *rapid.T, p *snapshot.Pod, nodes int, ordered bool
 	p.Since = rapid.Int64Range(0, 3).Draw(t, "since")
 	at := rapid.IntRange(-1, nodes-1).Draw(t, "node")
 	if at < 0 || !c.hasRoom(p, fmt.Sprintf("n%d", at)) {
+		if rapid.IntRange(0, 5).Draw(t, "scheduler") == 0 {
+			p.Demand.Scheduler = "volcano"
+		}
 		c.Waiting = append(c.Waiting, p)
 		return
 	}
 	p.Node = fmt.Sprintf("n%d", at)
 	p.Terminating, p.Ready = rapid.IntRange(0, 9).Draw(t, "terminating") == 0, rapid.IntRange(0, 4).Draw(t, "ready") > 0
+	p.Overdue = p.Terminating && rapid.Bool().Draw(t, "overdue")
 	c.run(p)
-	if p.Terminating && ordered {
-		c.evicted = append(c.evicted, Eviction{Pod: p, Scheduling: p.Scheduling, Ordered: true, PolicyUnknown: p.Since == 1})
+	if p.Terminating && (ordered || p.Since == 2) {
+		c.evicted = append(c.evicted, Eviction{Pod: p, Scheduling: p.Scheduling, Ordered: ordered, PolicyUnknown: ordered && p.Since == 1})
 	}
 	if !p.Terminating && at < nodes/2 {
 		c.change.Taints[p.Node] = taintsOf("gone:NoExecute")
