@@ -21,29 +21,19 @@ import (
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/tf/session"
 )
 
-var (
-	_ action.Action                   = (*cycleMachineSet)(nil)
-	_ action.ActionWithConfigure      = (*cycleMachineSet)(nil)
-	_ action.ActionWithModifyPlan     = (*cycleMachineSet)(nil)
-	_ action.ActionWithValidateConfig = (*cycleMachineSet)(nil)
-)
-
 // defaultTimeout leaves machines their time: a drain that was refused is tried again
 // after ten minutes at worst, and a machine takes as long to come.
 const defaultTimeout = 60 * time.Minute
 
 type cycleMachineSet struct {
-	managed.Action
+	managed.Action[model, wanted]
 }
 
 // NewAction returns the action.
 func NewAction() action.Action {
-	return &cycleMachineSet{}
-}
-
-// Metadata names the action.
-func (*cycleMachineSet) Metadata(_ context.Context, req action.MetadataRequest, resp *action.MetadataResponse) {
-	resp.TypeName = req.ProviderTypeName + "_cycle_machine_set"
+	a := &cycleMachineSet{}
+	a.Type, a.Name = a, "cycle_machine_set"
+	return a
 }
 
 // ValidateConfig refuses parameters of another strategy.
@@ -55,31 +45,16 @@ func (*cycleMachineSet) ValidateConfig(ctx context.Context, req action.ValidateC
 	}
 }
 
-// Invoke replaces the machines.
-func (a *cycleMachineSet) Invoke(ctx context.Context, req action.InvokeRequest, resp *action.InvokeResponse) {
-	var config model
-	resp.Diagnostics.Append(req.Config.Get(ctx, &config)...)
-	if resp.Diagnostics.HasError() {
-		return
-	}
-	if _, ok := a.Data.ConnectedToWrite(ctx, "", &resp.Diagnostics); !ok {
-		return
-	}
-	w, known := config.wanted(ctx, a.Data, &resp.Diagnostics)
-	if !known {
-		return
-	}
-	say := func(format string, args ...any) {
-		resp.SendProgress(action.InvokeProgressEvent{Message: fmt.Sprintf(format, args...)})
-	}
-	if err := a.cycle(ctx, w, tfschema.TimeoutOf(config.Timeout, defaultTimeout), say); err != nil {
-		resp.Diagnostics.Append(explain(w, err))
+// Run replaces the machines.
+func (a *cycleMachineSet) Run(ctx context.Context, w wanted, say func(string), diags *diag.Diagnostics) {
+	if err := a.cycle(ctx, w, func(format string, args ...any) { say(fmt.Sprintf(format, args...)) }); err != nil {
+		diags.Append(explain(w, err))
 	}
 }
 
 // cycle replaces the machines when the MachineSet's turn has come; the clock starts
 // then.
-func (a *cycleMachineSet) cycle(ctx context.Context, w wanted, timeout time.Duration, say func(string, ...any)) error {
+func (a *cycleMachineSet) cycle(ctx context.Context, w wanted, say func(string, ...any)) error {
 	release, err := a.Data.Cluster.FollowMachines(ctx)
 	if err != nil {
 		return err
@@ -89,7 +64,7 @@ func (a *cycleMachineSet) cycle(ctx context.Context, w wanted, timeout time.Dura
 	_, err = rollout.Run(ctx, a.Data.Cluster, rollout.Change{
 		Owner: w.Claim.Owner, MachineSets: a.sets(w), Limits: w.budget.Limits,
 		Machines: rollout.Machines{
-			Slots: &a.Data.Rollouts, Timeout: timeout,
+			Slots: &a.Data.Rollouts, Timeout: w.timeout,
 			Waits: func() {
 				say("waiting for another rollout to end: at most %d at a time (max_concurrent_rollouts)", a.Data.MaxConcurrentRollouts)
 			},
@@ -148,19 +123,6 @@ func words(i machineset.Intent) string {
 		return "scaling to " + message.Count(*i.Set.Replicas, "machine")
 	}
 	return ""
-}
-
-// ModifyPlan reports what would happen, and refuses what must not.
-func (a *cycleMachineSet) ModifyPlan(ctx context.Context, req action.ModifyPlanRequest, resp *action.ModifyPlanResponse) {
-	defer func() { a.Data.DistinguishActions(&resp.Diagnostics) }()
-	var config model
-	resp.Diagnostics.Append(req.Config.Get(ctx, &config)...)
-	if a.Data == nil || resp.Diagnostics.HasError() {
-		return
-	}
-	if w, known := config.wanted(ctx, a.Data, &resp.Diagnostics); known {
-		a.preview(ctx, w, &resp.Diagnostics)
-	}
 }
 
 // find returns the MachineSet that is meant.

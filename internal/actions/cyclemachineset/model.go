@@ -6,6 +6,7 @@ package cyclemachineset
 import (
 	"cmp"
 	"context"
+	"time"
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/types"
@@ -31,6 +32,7 @@ type wanted struct {
 	target machineset.Target
 	budget message.Budget
 	machineset.Desired
+	timeout time.Duration
 }
 
 // title names the MachineSet in messages.
@@ -38,8 +40,8 @@ func (w wanted) title() string {
 	return w.target.Place()
 }
 
-// wanted returns what the model wants; false while any of it is not known.
-func (m model) wanted(ctx context.Context, data *session.Data, diags *diag.Diagnostics) (wanted, bool) {
+// Desired returns what the model wants; false while any of it is not known.
+func (m model) Desired(ctx context.Context, data *session.Data, diags *diag.Diagnostics) (wanted, bool) {
 	rollout, rolloutKnown := tfschema.RolloutOf(ctx, m.Rollout, diags)
 	budget, budgetKnown := tfschema.ActionBudgetOf(ctx, m.Evictions, data.Evictions, diags)
 	if !rolloutKnown || !budgetKnown || m.Namespace.IsUnknown() || m.Name.IsUnknown() || diags.HasError() {
@@ -47,7 +49,7 @@ func (m model) wanted(ctx context.Context, data *session.Data, diags *diag.Diagn
 	}
 	target := machineset.Target{Namespace: cmp.Or(m.Namespace.ValueString(), message.MachineAPINamespace), Name: m.Name.ValueString()}
 	return wanted{
-		target: target, budget: budget,
+		target: target, budget: budget, timeout: tfschema.TimeoutOf(m.Timeout, defaultTimeout),
 		// It claims no taint: the id alone says whose rollout it is.
 		Desired: machineset.Desired{Claim: taint.Claim{Owner: data.Owner + "/cycle_machine_set/" + target.String()}, Rollout: rollout, Cycle: true},
 	}, true

@@ -21,8 +21,8 @@ import (
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/tf/session"
 )
 
-// preview reports what the action would do, as diagnostics.
-func (a *cycleMachineSet) preview(ctx context.Context, w wanted, diags *diag.Diagnostics) {
+// Preview reports what the action would do, and refuses what must not be done.
+func (a *cycleMachineSet) Preview(ctx context.Context, w wanted, diags *diag.Diagnostics) {
 	o, there := a.find(ctx, w, diags)
 	if !there {
 		return

@@ -14,14 +14,6 @@ import (
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/rollout"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/tf/managed"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/tf/message"
-	tfschema "github.com/kubetaint/terraform-provider-kubetaint/internal/tf/schema"
-)
-
-var (
-	_ action.Action                     = (*drainNodes)(nil)
-	_ action.ActionWithConfigure        = (*drainNodes)(nil)
-	_ action.ActionWithModifyPlan       = (*drainNodes)(nil)
-	_ action.ActionWithConfigValidators = (*drainNodes)(nil)
 )
 
 // defaultTimeout leaves pods the time that their grace periods and their PDBs ask
@@ -29,40 +21,20 @@ var (
 const defaultTimeout = 60 * time.Minute
 
 type drainNodes struct {
-	managed.Action
+	managed.Action[model, wanted]
 }
 
 // NewAction returns the action.
 func NewAction() action.Action {
-	return &drainNodes{}
+	a := &drainNodes{}
+	a.Type, a.Name = a, "drain_nodes"
+	return a
 }
 
-// Metadata names the action.
-func (*drainNodes) Metadata(_ context.Context, req action.MetadataRequest, resp *action.MetadataResponse) {
-	resp.TypeName = req.ProviderTypeName + "_drain_nodes"
-}
-
-// Invoke drains the nodes.
-func (a *drainNodes) Invoke(ctx context.Context, req action.InvokeRequest, resp *action.InvokeResponse) {
-	var config model
-	resp.Diagnostics.Append(req.Config.Get(ctx, &config)...)
-	if resp.Diagnostics.HasError() {
-		return
-	}
-	if _, ok := a.Data.ConnectedToWrite(ctx, "", &resp.Diagnostics); !ok {
-		return
-	}
-	w, known := config.wanted(ctx, a.Data, &resp.Diagnostics)
-	if !known {
-		return
-	}
-	say := func(message string) { resp.SendProgress(action.InvokeProgressEvent{Message: message}) }
-	ctx, cancel := context.WithTimeout(ctx, tfschema.TimeoutOf(config.Timeout, defaultTimeout))
+// Run drains the nodes.
+func (a *drainNodes) Run(ctx context.Context, w wanted, say func(string), diags *diag.Diagnostics) {
+	ctx, cancel := context.WithTimeout(ctx, w.timeout)
 	defer cancel()
-	a.drain(ctx, w, say, &resp.Diagnostics)
-}
-
-func (a *drainNodes) drain(ctx context.Context, w wanted, say func(string), diags *diag.Diagnostics) {
 	release, err := a.Data.Cluster.Follow(ctx, true)
 	if err != nil {
 		diags.Append(message.UnableTo("drain "+w.place(), err))

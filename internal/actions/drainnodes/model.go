@@ -6,6 +6,7 @@ package drainnodes
 import (
 	"context"
 	"slices"
+	"time"
 
 	"github.com/hashicorp/terraform-plugin-framework/attr"
 	"github.com/hashicorp/terraform-plugin-framework/diag"
@@ -42,7 +43,8 @@ type wanted struct {
 	rules       planner.DrainRules
 	gracePeriod *int64
 	// awaits is set where the drain ends once the evicted pods run elsewhere.
-	awaits bool
+	awaits  bool
+	timeout time.Duration
 }
 
 // place names the nodes in messages.
@@ -68,8 +70,8 @@ func (w wanted) subject(verb string, d rollout.Drain) message.Subject {
 	return message.Subject{Verb: verb, What: message.Where(w.target, len(d.Nodes)) + message.OfPods(w.rules.PodSelector)}
 }
 
-// wanted returns what the model wants; false while any of it is not known.
-func (m model) wanted(ctx context.Context, data *session.Data, diags *diag.Diagnostics) (wanted, bool) {
+// Desired returns what the model wants; false while any of it is not known.
+func (m model) Desired(ctx context.Context, data *session.Data, diags *diag.Diagnostics) (wanted, bool) {
 	budget, known := tfschema.ActionBudgetOf(ctx, m.Evictions, data.Evictions, diags)
 	target, targetKnown := session.NodeTarget(m.NodeName, m.NodeSelector, diags)
 	unknown := slices.ContainsFunc([]attr.Value{
@@ -84,7 +86,8 @@ func (m model) wanted(ctx context.Context, data *session.Data, diags *diag.Diagn
 			IgnoreDaemonSets: m.IgnoreDaemonSets.IsNull() || m.IgnoreDaemonSets.ValueBool(), DeleteLocalData: m.DeleteLocalData.ValueBool(),
 			PodSelector: m.podSelector(diags), DisableEviction: m.DisableEviction.ValueBool(),
 		},
-		awaits: m.WaitForReplacements.IsNull() || m.WaitForReplacements.ValueBool(),
+		awaits:  m.WaitForReplacements.IsNull() || m.WaitForReplacements.ValueBool(),
+		timeout: tfschema.TimeoutOf(m.Timeout, defaultTimeout),
 	}
 	return w, !diags.HasError()
 }

@@ -10,7 +10,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/hashicorp/terraform-plugin-framework/action"
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/path"
 
@@ -22,21 +21,8 @@ import (
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/tf/session"
 )
 
-// ModifyPlan reports what would happen, and refuses what would be refused.
-func (a *drainNodes) ModifyPlan(ctx context.Context, req action.ModifyPlanRequest, resp *action.ModifyPlanResponse) {
-	defer func() { a.Data.DistinguishActions(&resp.Diagnostics) }()
-	var config model
-	resp.Diagnostics.Append(req.Config.Get(ctx, &config)...)
-	if a.Data == nil || resp.Diagnostics.HasError() {
-		return
-	}
-	if w, known := config.wanted(ctx, a.Data, &resp.Diagnostics); known {
-		a.preview(ctx, w, &resp.Diagnostics)
-	}
-}
-
-// preview reports which pods are evicted, as diagnostics.
-func (a *drainNodes) preview(ctx context.Context, w wanted, diags *diag.Diagnostics) {
+// Preview reports which pods are evicted, and refuses what would be refused.
+func (a *drainNodes) Preview(ctx context.Context, w wanted, diags *diag.Diagnostics) {
 	_, err := a.Data.Identify(ctx, "", diags)
 	var s *snapshot.Snapshot
 	var nodes []*snapshot.Node

@@ -18,51 +18,37 @@ import (
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/tf/session"
 )
 
-var (
-	_ action.Action                     = (*uncordonNodes)(nil)
-	_ action.ActionWithConfigure        = (*uncordonNodes)(nil)
-	_ action.ActionWithModifyPlan       = (*uncordonNodes)(nil)
-	_ action.ActionWithConfigValidators = (*uncordonNodes)(nil)
-)
-
 // defaultTimeout is enough for a thousand nodes, and for the restart of an API server.
 const defaultTimeout = 5 * time.Minute
 
+// wanted is what the model wants.
+type wanted struct {
+	target  planner.Target
+	timeout time.Duration
+}
+
 type uncordonNodes struct {
-	managed.Action
+	managed.Action[model, wanted]
 }
 
 // NewAction returns the action.
 func NewAction() action.Action {
-	return &uncordonNodes{}
+	a := &uncordonNodes{}
+	a.Type, a.Name = a, "uncordon_nodes"
+	return a
 }
 
-// Metadata names the action.
-func (*uncordonNodes) Metadata(_ context.Context, req action.MetadataRequest, resp *action.MetadataResponse) {
-	resp.TypeName = req.ProviderTypeName + "_uncordon_nodes"
+// Desired returns what the model wants; false while any of it is not known.
+func (m model) Desired(_ context.Context, _ *session.Data, diags *diag.Diagnostics) (wanted, bool) {
+	target, known := session.NodeTarget(m.NodeName, m.NodeSelector, diags)
+	return wanted{target, tfschema.TimeoutOf(m.Timeout, defaultTimeout)}, known
 }
 
-// Invoke uncordons the nodes.
-func (a *uncordonNodes) Invoke(ctx context.Context, req action.InvokeRequest, resp *action.InvokeResponse) {
-	var config model
-	resp.Diagnostics.Append(req.Config.Get(ctx, &config)...)
-	if resp.Diagnostics.HasError() {
-		return
-	}
-	if _, ok := a.Data.ConnectedToWrite(ctx, "", &resp.Diagnostics); !ok {
-		return
-	}
-	target, known := session.NodeTarget(config.NodeName, config.NodeSelector, &resp.Diagnostics)
-	if !known {
-		return
-	}
-	say := func(message string) { resp.SendProgress(action.InvokeProgressEvent{Message: message}) }
-	ctx, cancel := context.WithTimeout(ctx, tfschema.TimeoutOf(config.Timeout, defaultTimeout))
+// Run uncordons the nodes.
+func (a *uncordonNodes) Run(ctx context.Context, w wanted, say func(string), diags *diag.Diagnostics) {
+	target := w.target
+	ctx, cancel := context.WithTimeout(ctx, w.timeout)
 	defer cancel()
-	a.uncordon(ctx, target, say, &resp.Diagnostics)
-}
-
-func (a *uncordonNodes) uncordon(ctx context.Context, target planner.Target, say func(string), diags *diag.Diagnostics) {
 	// Another tool may have cordoned nodes since they were read for the plan.
 	release, err := a.Data.Cluster.Follow(ctx, false)
 	if err != nil {

@@ -10,7 +10,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/hashicorp/terraform-plugin-framework/action"
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-log/tflog"
 
@@ -19,25 +18,13 @@ import (
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/rollout"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/tf/message"
-	"github.com/kubetaint/terraform-provider-kubetaint/internal/tf/session"
 )
 
-// ModifyPlan warns of nodes that are better left cordoned, and refuses a node that does not exist. It is
-// silent otherwise: an uncordon evicts no pod.
-func (a *uncordonNodes) ModifyPlan(ctx context.Context, req action.ModifyPlanRequest, resp *action.ModifyPlanResponse) {
-	defer func() { a.Data.DistinguishActions(&resp.Diagnostics) }()
-	var config model
-	resp.Diagnostics.Append(req.Config.Get(ctx, &config)...)
-	if a.Data == nil || resp.Diagnostics.HasError() {
-		return
-	}
-	if target, known := session.NodeTarget(config.NodeName, config.NodeSelector, &resp.Diagnostics); known {
-		a.check(ctx, target, &resp.Diagnostics)
-	}
-}
-
-// check reads the nodes, and nothing else of a cluster without the Machine API.
-func (a *uncordonNodes) check(ctx context.Context, target planner.Target, diags *diag.Diagnostics) {
+// Preview warns of nodes that are better left cordoned, and refuses a node that does not exist. It is
+// silent otherwise: an uncordon evicts no pod. It reads the nodes, and nothing else of a cluster
+// without the Machine API.
+func (a *uncordonNodes) Preview(ctx context.Context, w wanted, diags *diag.Diagnostics) {
+	target := w.target
 	_, err := a.Data.Identify(ctx, "", diags)
 	var nodes []*snapshot.Node
 	if err == nil {

@@ -6,7 +6,6 @@ package managed
 import (
 	"context"
 
-	"github.com/hashicorp/terraform-plugin-framework/action"
 	"github.com/hashicorp/terraform-plugin-framework/datasource"
 	"github.com/hashicorp/terraform-plugin-framework/resource"
 
@@ -32,14 +31,4 @@ type DataSource struct {
 // Configure takes the connection from the provider.
 func (d *DataSource) Configure(_ context.Context, req datasource.ConfigureRequest, resp *datasource.ConfigureResponse) {
 	d.Data = session.DataFrom(req.ProviderData, &resp.Diagnostics)
-}
-
-// Action is what every action has, as Resource is.
-type Action struct {
-	Data *session.Data
-}
-
-// Configure takes the connection from the provider.
-func (a *Action) Configure(_ context.Context, req action.ConfigureRequest, resp *action.ConfigureResponse) {
-	a.Data = session.DataFrom(req.ProviderData, &resp.Diagnostics)
 }
