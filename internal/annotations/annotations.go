@@ -41,5 +41,5 @@ func TooLarge(others int, written map[string]string) string {
 		return ""
 	}
 	own := len(written[largest])
-	return fmt.Sprintf("the annotation %s would have %d bytes beside %d of other annotations and of keys, and all annotations of an object can have %d together", largest, own, size-own, record.Most)
+	return fmt.Sprintf("the annotation %s would have %d bytes; other annotations and keys have %d, and the limit for all is %d", largest, own, size-own, record.Most)
 }

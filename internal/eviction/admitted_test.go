@@ -63,7 +63,7 @@ func TestEvaluate_podsAreMadeAgainWithWhatAdmissionGives(t *testing.T) {
 		},
 		{
 			name: "the controller of DaemonSets does not ask admission", world: towns(ownedBy("DaemonSet", "agent")).admitting(nil),
-			change: leaves, want: "evicted_now", notReschedulabe: true, gone: true, reason: "its DaemonSet does not recreate it before the node allows it again",
+			change: leaves, want: "evicted_now", notReschedulabe: true, gone: true, reason: "not recreated until the node's taints and labels allow it",
 		},
 		{
 			name: "what a pod carries now decides whether it stays", world: towns().admitting(func(p *admission.Policy) { p.Tolerations = []corev1.Toleration{exists("a", "")} }),
@@ -91,7 +91,7 @@ func TestEvaluate_podsAreMadeAgainWithWhatAdmissionGives(t *testing.T) {
 		for allowed, home := range map[string]bool{"a": false, "b": true} {
 			r := Evaluate(w.allowing(exists(allowed, "")).Snapshot, leaves, ComparisonOff)
 			v := only(t, r)
-			if says := strings.HasSuffix(v.Reason, `; it is not recreated: namespace "app" does not allow b Exists`); fitsAgain(r, v) != home || says == home {
+			if says := strings.HasSuffix(v.Reason, `; not recreated: namespace "app" does not allow b Exists`); fitsAgain(r, v) != home || says == home {
 				t.Errorf("%s is allowed: the pod finds a node: %v (%s)", allowed, fitsAgain(r, v), v.Reason)
 			}
 		}

@@ -133,7 +133,7 @@ func TestEvaluate_machinesThatComeForAnOrderedSet(t *testing.T) {
 				t.Errorf("new machines %t: %s is gone %t, or waits for others: %s", comes, v.Pod.Name, r.Gone(v), diff)
 			}
 		}
-		if why := r.Why(r.Pods[1]); !strings.Contains(why, "not recreated before the pods of its StatefulSet that are Pending") {
+		if why := r.Why(r.Pods[1]); !strings.Contains(why, "not recreated before the Pending pods of its StatefulSet") {
 			t.Errorf("new machines %t: of %s it says %q", comes, r.Pods[1].Pod.Name, why)
 		}
 	}

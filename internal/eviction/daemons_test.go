@@ -45,7 +45,7 @@ func TestEvaluate_theTemplateOfADaemonSetDecidesBesideItsPods(t *testing.T) {
 		{name: "a pod that tolerates what the template tolerates stays", world: on(agent(x), []corev1.Toleration{x}), change: change, want: "stays"},
 		{
 			name: "a pod that tolerates what the template does not is deleted, and not made again", world: on(agent(x), nil), change: change,
-			want: "evicted_now", notReschedulabe: true, gone: true, reason: "its DaemonSet's template does not tolerate x=1:NoExecute, even if the pod does; its DaemonSet does not recreate it before the node allows it again",
+			want: "evicted_now", notReschedulabe: true, gone: true, reason: "its DaemonSet's template does not tolerate x=1:NoExecute, even if the pod does; not recreated until the node's taints and labels allow it",
 		},
 		{
 			name: "a pod older than the template is evicted, and made again by the template", world: on(agent(), []corev1.Toleration{x}), change: change,

@@ -184,7 +184,7 @@ func (h *heldByBudget) deadlock(r *Report, last bool) (Deadlock, bool) {
 		for i, v := range h.pods {
 			pods[i] = v.Pod.Key()
 		}
-		return Deadlock{Why: fmt.Sprintf("%s allows no eviction even when all of its pods are healthy, and %s to be drained (%s): the drain waits until the workload has more pods or the PodDisruptionBudget allows an unavailable pod",
+		return Deadlock{Why: fmt.Sprintf("%s allows no eviction even when all of its pods are healthy, and %s to be drained (%s). The drain waits for more pods, or until the PodDisruptionBudget allows an unavailable one",
 			name, isAre(len(pods)), some(pods))}, true
 	}
 	allows := name + " allows " + unavailable(most)
@@ -197,13 +197,13 @@ func (h *heldByBudget) deadlock(r *Report, last bool) (Deadlock, bool) {
 	gone := h.missing(r)
 	switch left := most - broken; {
 	case len(gone.gone) > left:
-		return Deadlock{Why: fmt.Sprintf("%s, and %d that are to be drained cannot run anywhere else (%s): the drain waits until they can, or until the PodDisruptionBudget allows more",
+		return Deadlock{Why: fmt.Sprintf("%s, and %d to be drained cannot run elsewhere (%s). The drain waits until they can, or until the PodDisruptionBudget allows more",
 			allows, len(gone.gone), some(gone.gone))}, true
 	case last && len(gone.gone)+len(gone.awaiting) > left:
-		return Deadlock{Removed: true, Why: fmt.Sprintf("%s, and %d that are to be drained can run only on new machines (%s), which come when the last old one is gone: the drain and the new machines wait for each other",
+		return Deadlock{Removed: true, Why: fmt.Sprintf("%s, and %d to be drained fit only new machines (%s). These are created after the last old one is deleted: the drain and the new machines wait for each other",
 			allows, len(gone.awaiting), some(gone.awaiting))}, true
 	case gone.most > left-len(h.later), h.last && gone.most > 0, gone.most == left-len(h.later) && all > gone.most:
-		return Deadlock{Possible: true, Why: fmt.Sprintf("%s, and %d of the %d that are to be drained may not run anywhere else: once so many of these are gone as it allows, the drain waits until they can",
+		return Deadlock{Possible: true, Why: fmt.Sprintf("%s, and %d of the %d to be drained may not run elsewhere. Once as many are evicted as it allows, the drain waits until they run again",
 			allows, gone.most, all)}, true
 	}
 	return Deadlock{}, false

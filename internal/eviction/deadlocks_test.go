@@ -33,23 +33,23 @@ func TestDeadlocks(t *testing.T) {
 	}{
 		"it allows none, and there is room":        {3, most(0), nil, nil, never, "allows no eviction even when all of its pods are healthy, and 3 of them are to be drained (app/p0, app/p1, app/p2)"},
 		"it allows one, and there is room":         {3, most(1), nil, nil, ends, ""},
-		"it allows one, and there is none":         {0, most(1), nil, nil, never, "allows 1 unavailable pod, and 3 that are to be drained cannot run anywhere else (app/p0, app/p1, app/p2)"},
-		"it allows one, and there is room for one": {1, most(1), nil, nil, never, "2 that are to be drained cannot run anywhere else"},
+		"it allows one, and there is none":         {0, most(1), nil, nil, never, "allows 1 unavailable pod, and 3 to be drained cannot run elsewhere (app/p0, app/p1, app/p2)"},
+		"it allows one, and there is room for one": {1, most(1), nil, nil, never, "2 to be drained cannot run elsewhere"},
 		// The one without a place may be the first to go.
-		"it allows one, and there is room for two":                          {2, most(1), nil, nil, possible, "allows 1 unavailable pod, and 1 of the 3 that are to be drained may not run anywhere else"},
+		"it allows one, and there is room for two":                          {2, most(1), nil, nil, possible, "allows 1 unavailable pod, and 1 of the 3 to be drained may not run elsewhere"},
 		"it allows two, and there is room for one":                          {1, most(2), nil, nil, possible, "2 of the 3"},
 		"it allows two, and there is room for two":                          {2, most(2), nil, nil, ends, ""},
 		"it allows three, and there is none":                                {0, most(3), nil, nil, ends, ""},
 		"nothing is known of it":                                            {0, func(*snapshot.Budget) {}, nil, nil, ends, ""},
 		"it allows one, which another uses up":                              {3, most(1), nil, unready, never, "allows 1 unavailable pod, and 1 of them is not ready (app/p3): the drain waits until one is ready"},
 		"it allows two, of which another uses up one":                       {3, most(2), nil, unready, ends, ""},
-		"it allows two, of which another uses up one, and there is no room": {1, most(2), nil, unready, never, "allows 2 unavailable pods, 1 of them is not ready (app/p3), and 2 that are to be drained cannot run anywhere else"},
+		"it allows two, of which another uses up one, and there is no room": {1, most(2), nil, unready, never, "allows 2 unavailable pods, 1 of them is not ready (app/p3), and 2 to be drained cannot run elsewhere"},
 		"a drained one is not ready, and the others are enough":             {3, func(b *snapshot.Budget) { most(1)(b); b.Healthy, b.MinHealthy = 3, 3 }, unready, nil, ends, ""},
 		"a drained one is not ready, and the others are not enough":         {3, func(b *snapshot.Budget) { most(1)(b); b.Healthy, b.MinHealthy = 2, 3 }, unready, unready, never, "2 of them are not ready (app/p0, app/p3): the drain waits until 2 are ready"},
 		"it always allows one that is not ready":                            {3, func(b *snapshot.Budget) { most(1)(b); b.AlwaysAllow, b.Healthy, b.MinHealthy = true, 2, 3 }, unready, nil, ends, ""},
 		"it always allows one that is not ready, and another is not":        {3, func(b *snapshot.Budget) { most(1)(b); b.AlwaysAllow, b.Healthy, b.MinHealthy = true, 2, 3 }, unready, unready, never, "1 of them is not ready (app/p3)"},
 		"a drained one is not ready, and has no place, nor have the others": {0, func(b *snapshot.Budget) { most(2)(b); b.Healthy, b.MinHealthy = 3, 2 }, unready, nil, never,
-			"allows 2 unavailable pods, and 3 that are to be drained cannot run anywhere else (app/p0, app/p1, app/p2)"},
+			"allows 2 unavailable pods, and 3 to be drained cannot run elsewhere (app/p0, app/p1, app/p2)"},
 		"a drained one is not ready, and may have no place":               {2, func(b *snapshot.Budget) { most(1)(b); b.Healthy, b.MinHealthy = 3, 3 }, unready, nil, possible, "1 of the 3"},
 		"a drained one is not ready, none needs to be, and there is room": {3, func(b *snapshot.Budget) { most(4)(b); b.Healthy = 3 }, unready, nil, ends, ""},
 		"a drained one is not ready, none needs to be, and there is none": {0, func(b *snapshot.Budget) { most(4)(b); b.Healthy = 3 }, unready, nil, possible, "3 of the 3"},
@@ -60,7 +60,7 @@ func TestDeadlocks(t *testing.T) {
 		"one has ended":           {0, most(2), completed, nil, ends, ""},
 		"one has not started":     {2, most(2), func(p *snapshot.Pod) { pending(p); unready(p) }, nil, ends, ""},
 		"nothing makes one again": {2, most(1), bare, nil, possible, "1 of the 3"},
-		"nothing makes one again, and there is room for one": {1, most(1), bare, nil, never, "2 that are to be drained"},
+		"nothing makes one again, and there is room for one": {1, most(1), bare, nil, never, "2 to be drained"},
 	} {
 		t.Run(strings.ReplaceAll(name, " ", "_"), func(t *testing.T) {
 			t.Parallel()
@@ -138,7 +138,7 @@ func TestDeadlocks_aNodeThatIsDrainedLater(t *testing.T) {
 // that takes them all.
 func TestDeadlocks_newMachines(t *testing.T) {
 	t.Parallel()
-	waits := "that are to be drained can run only on new machines (app/p0, app/p1, app/p2), which come when the last old one is gone: the drain and the new machines wait for each other"
+	waits := "to be drained fit only new machines (app/p0, app/p1, app/p2). These are created after the last old one is deleted: the drain and the new machines wait for each other"
 	for name, tt := range map[string]struct {
 		most  int32
 		last  bool
@@ -149,9 +149,9 @@ func TestDeadlocks_newMachines(t *testing.T) {
 		"it comes when the old one is gone":                      {most: 1, last: true, why: "1 unavailable pod, and 3 " + waits},
 		"it comes then, and two are allowed":                     {most: 2, last: true, why: "2 unavailable pods, and 3 " + waits},
 		"it comes then, and all are allowed":                     {most: 3, last: true},
-		"it comes then, nothing creates one again":               {most: 2, last: true, first: bare, why: "2 unavailable pods, and 2 that are to be drained can run only on new machines (app/p1, app/p2), which"},
+		"it comes then, nothing creates one again":               {most: 2, last: true, first: bare, why: "2 unavailable pods, and 2 to be drained fit only new machines (app/p1, app/p2). These"},
 		"it comes then, and nothing creates any again":           {most: 3, last: true, first: bare},
-		"it comes while the old one is drained, and one is lost": {most: 1, first: bare, why: "may not run anywhere else"},
+		"it comes while the old one is drained, and one is lost": {most: 1, first: bare, why: "may not run elsewhere"},
 	} {
 		w := newWorld(having(node("n1"), 9, 9), having(node("n2"), 0, 0))
 		for i := range 3 {

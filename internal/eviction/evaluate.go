@@ -223,11 +223,11 @@ func (e *evaluation) consequences(v *PodVerdict, s *snapshot.Scheduling) {
 	}
 	if v.Owner.DaemonSet() {
 		if v.NoPlace = !e.nodes.Fits(v.Pod, s); v.NoPlace {
-			v.Reason += "; its DaemonSet does not recreate it before the node allows it again"
+			v.Reason += "; not recreated until the node's taints and labels allow it"
 		}
 	} else if len(s.Forbidden) > 0 && !v.Lost {
 		v.NoPlace, v.Rejected = true, true
-		v.Reason += "; it is not recreated: " + placement.Forbidden(v.Pod, s)
+		v.Reason += "; not recreated: " + placement.Forbidden(v.Pod, s)
 	}
 }
 

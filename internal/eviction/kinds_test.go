@@ -153,8 +153,8 @@ func TestEvaluate_saysNoMoreThanWhatConcernsAPod(t *testing.T) {
 		"one that could not, and could if the gate were on":         {two(tolerating(corev1.Toleration{Key: "b", Operator: corev1.TolerationOpLt, Value: "9"})), tainting("n1", "b=5:NoSchedule"), ComparisonUnknown, "stays, but does not tolerate b=5:NoSchedule and could not be scheduled on this node again, unless the feature gate TaintTolerationComparisonOperators is on"},
 		"one that could not, whatever the gate":                     {two(), tainting("n1", "b=5:NoSchedule"), ComparisonUnknown, "stays, but does not tolerate b=5:NoSchedule and could not be scheduled on this node again"},
 		"one of a DaemonSet on a node that is drained":              {newWorld(node("n1"), node("n2")).run(agent()), drained(tainting("n1", "b:NoSchedule")), ComparisonOff, "is not evicted by the drain, but does not tolerate b:NoSchedule: the new machines get no such pod"},
-		"one of a DaemonSet that does not tolerate it itself":       {newWorld(node("n1"), node("n2")).run(agent()).template("agent", corev1.PodSpec{}), leaves, ComparisonOff, "does not tolerate a:NoExecute; its DaemonSet does not recreate it before the node allows it again"},
-		"one whose DaemonSet does not select the node any more":     {newWorld(gpu(), node("n2")).run(agent(tolerating(anywhere...))).template("agent", selects), relabelled(tainting("n1", "a:NoExecute")), ComparisonOff, "its DaemonSet does not select the node by its new labels; its DaemonSet does not recreate it before the node allows it again"},
+		"one of a DaemonSet that does not tolerate it itself":       {newWorld(node("n1"), node("n2")).run(agent()).template("agent", corev1.PodSpec{}), leaves, ComparisonOff, "does not tolerate a:NoExecute; not recreated until the node's taints and labels allow it"},
+		"one whose DaemonSet does not select the node any more":     {newWorld(gpu(), node("n2")).run(agent(tolerating(anywhere...))).template("agent", selects), relabelled(tainting("n1", "a:NoExecute")), ComparisonOff, "its DaemonSet does not select the node by its new labels; not recreated until the node's taints and labels allow it"},
 		"one whose DaemonSet never tolerated what is there":         {newWorld(node("n1", "y:NoExecute")).run(agent(tolerating(anywhere...))).template("agent", corev1.PodSpec{}), labelling("n1", map[string]string{"new": "x"}), ComparisonOff, ""},
 		"one of a DaemonSet of which the template is not known":     {newWorld(gpu()).run(agent(selecting("pool", "gpu"))), relabelled(Change{}), ComparisonOff, ""},
 		"one that requires a label of a node that keeps its labels": {newWorld(gpu()).run(pod("p", "n1", selecting("pool", "gpu"), tolerating(anywhere...))), tainting("n1", "a:NoSchedule"), ComparisonOff, ""},
@@ -168,7 +168,7 @@ func TestEvaluate_saysNoMoreThanWhatConcernsAPod(t *testing.T) {
 		},
 		"a gate that is off decides for a template": {
 			newWorld(node("n1")).run(agent(tolerating(anywhere...))).template("agent", corev1.PodSpec{Tolerations: []corev1.Toleration{greaterThan("x", "0")}}), tainting("n1", "x=1:NoExecute"), ComparisonOff,
-			"its DaemonSet's template does not tolerate x=1:NoExecute, even if the pod does; its DaemonSet does not recreate it before the node allows it again",
+			"its DaemonSet's template does not tolerate x=1:NoExecute, even if the pod does; not recreated until the node's taints and labels allow it",
 		},
 		"one that is stranded by another taint than the one that it leaves by": {
 			newWorld(node("n1", "a:NoSchedule"), node("n2")).run(pod("p", "n1", tolerating(exists("a", "")))), tainting("n1", "b:NoSchedule", "c:NoExecute"), ComparisonOff,

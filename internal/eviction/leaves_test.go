@@ -42,9 +42,9 @@ func TestReport_ofAPodThatDependsOnTheOrder(t *testing.T) {
 		pod("bare", "n1", bare), pod("log", "n1", ownedBy("DaemonSet", "log"), pinned("n1"), asking(1, 1)), pod("calm", "n1", tolerating(exists("", ""))))
 	r := Evaluate(w.Snapshot, tainting("n1", "a:NoExecute"), ComparisonOff)
 	for name, want := range map[string][2]string{
-		"a": {"", "; whether a node takes it again depends on the order"}, "b": {"", "; whether a node takes it again depends on the order"},
+		"a": {"", "; whether any node fits depends on the order"}, "b": {"", "; whether any node fits depends on the order"},
 		"big": {"pending", "; no node fits: 1 is tainted a:NoExecute, 1 lacks memory (needs 1Gi, none free)"}, "bare": {"", "; no controller recreates it"},
-		"log": {"", "; its DaemonSet does not recreate it before the node allows it again"}, "calm": {"", "tolerates a:NoExecute"},
+		"log": {"", "; not recreated until the node's taints and labels allow it"}, "calm": {"", "tolerates a:NoExecute"},
 	} {
 		for _, v := range r.Pods {
 			if v.Pod.Name == name && (r.Placement(v) != want[0] || !strings.HasSuffix(r.Why(v), want[1])) {

@@ -45,7 +45,7 @@ func TestRepin_daemonSetPodsAreDeletedFromNodesNoLongerSelected(t *testing.T) {
 			var got []string
 			for _, v := range report.Pods {
 				got = append(got, v.Pod.Node+" "+v.Pod.Name)
-				if v.Verdict != EvictedNow || !v.NoPlace || v.Reason != "pin makes its DaemonSet require labels that the node does not have; its DaemonSet does not recreate it before the node allows it again" {
+				if v.Verdict != EvictedNow || !v.NoPlace || v.Reason != "pin makes its DaemonSet require labels that the node does not have; not recreated until the node's taints and labels allow it" {
 					t.Errorf("%s: %+v", v.Pod.Name, v)
 				}
 			}

@@ -93,7 +93,7 @@ func TestEvaluate_classesOfPods(t *testing.T) {
 		{
 			name: "a DaemonSet's pod leaves and its DaemonSet waits for the node", change: change,
 			world: two(pod("p", "n1", ownedBy("DaemonSet", "logs"), pinned("n1"))),
-			want:  "evicted_now", notReschedulabe: true, gone: true, reason: "its DaemonSet does not recreate it before the node allows it again",
+			want:  "evicted_now", notReschedulabe: true, gone: true, reason: "not recreated until the node's taints and labels allow it",
 		},
 		{
 			name: "a DaemonSet's pod that tolerates everything stays", change: change, want: "stays",

@@ -83,7 +83,7 @@ func (r *Report) Why(v PodVerdict) string {
 	case g.Fate == placement.DependsOnOrder && g.PolicyUnknown:
 		return v.Reason + behind(g)
 	case g.Fate == placement.DependsOnOrder:
-		return v.Reason + "; whether a node takes it again depends on the order"
+		return v.Reason + "; whether any node fits depends on the order"
 	case g.Refusal != nil:
 		return v.Reason + "; not created: " + g.Refusal.Reason()
 	case g.Reason == "":

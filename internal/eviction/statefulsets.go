@@ -20,9 +20,9 @@ func (e *evaluation) policy(pod *snapshot.Pod, owner snapshot.Owner) (ordered, u
 
 // behind words what a StatefulSet waits for before it creates a pod.
 func behind(g *placement.Group) string {
-	out := "; it is not recreated before the pods of its StatefulSet that are Pending"
+	out := "; not recreated before the Pending pods of its StatefulSet"
 	if g.Behind != nil {
-		out = "; its StatefulSet does not recreate it before " + g.Behind.Name + " is ready"
+		out = "; not recreated by its StatefulSet until " + g.Behind.Name + " is ready"
 	}
 	if g.Fate == placement.DependsOnOrder {
 		out += ", unless its podManagementPolicy is Parallel"

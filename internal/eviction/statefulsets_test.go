@@ -35,12 +35,12 @@ func TestSimulate_podManagementPolicyDecidesOnPodsBehindOneThatIsPending(t *test
 	}{
 		"OrderedReady": {
 			world: set().policy("db", true), placed: number(0), notCreated: number(1), pending: number(2), placement: "pending",
-			why: "; it is not recreated before the pods of its StatefulSet that are Pending", not: "unless",
+			why: "; not recreated before the Pending pods of its StatefulSet", not: "unless",
 		},
 		"Parallel": {world: set().policy("db", false), placed: number(1), notCreated: number(0), pending: number(1), placement: "fits"},
 		"not known": {
 			world: set(), placed: placement.Range{Max: 1}, notCreated: placement.Range{Max: 1}, pending: placement.Range{Min: 1, Max: 2},
-			why: "; it is not recreated before the pods of its StatefulSet that are Pending, unless its podManagementPolicy is Parallel",
+			why: "; not recreated before the Pending pods of its StatefulSet, unless its podManagementPolicy is Parallel",
 		},
 		"that of another StatefulSet": {
 			world: set().policy("other", true), placed: placement.Range{Max: 1}, notCreated: placement.Range{Max: 1}, pending: placement.Range{Min: 1, Max: 2},
@@ -81,7 +81,7 @@ func TestWhy_namesThePodThatAStatefulSetWaitsFor(t *testing.T) {
 	unready := func(p *snapshot.Pod) { p.Ready = false }
 	w := newWorld(node("n1"), node("n2")).
 		run(pod("db-0", "n2", ownedBy("StatefulSet", "db"), unready)).run(pod("db-1", "n1", ownedBy("StatefulSet", "db")))
-	const waits = "; its StatefulSet does not recreate it before db-0 is ready"
+	const waits = "; not recreated by its StatefulSet until db-0 is ready"
 	r := Evaluate(w.Snapshot, tainting("n1", "a:NoExecute"), ComparisonOff)
 	if why := r.Why(only(t, r)); !strings.HasSuffix(why, waits+", unless its podManagementPolicy is Parallel") {
 		t.Errorf("%q", why)

@@ -149,7 +149,7 @@ func (c Config) load() (*rest.Config, error) {
 // ofThePod returns the configuration of the pod that the provider runs in. A user who has said
 // anything about a connection means another cluster than that of the pod.
 func (c Config) ofThePod() (*rest.Config, error) {
-	const instead = " Set one of the two. To reach the cluster that the provider runs in, with the service account of its pod, leave out all that is about the connection, in the provider block and in the environment."
+	const instead = " Set one of the two. To use the service account of the pod that the provider runs in, set nothing about the connection. That includes environment variables."
 	if attribute := c.set(); attribute != "" {
 		return nil, &ConfigError{Attribute: attribute, Message: attribute + " is set, but neither host nor config_path names a cluster." + instead}
 	}

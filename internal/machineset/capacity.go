@@ -84,9 +84,9 @@ func most(all []int64, few int) (some, whole int64) {
 func (g Gap) Words() string {
 	switch g.Strategy {
 	case Rolling:
-		return fmt.Sprintf("at most %s missing at a time, %s: each until its pods are drained, it is gone and the one that replaces it is ready", g.share(), times(g.Turns))
+		return fmt.Sprintf("at most %s missing at a time, %s: each from its drain until its replacement is ready", g.share(), times(g.Turns))
 	case Surge:
-		return fmt.Sprintf("none of %s is missing; %s added first, so that there are up to %d meanwhile", count(g.All), isAdded(g.Extra), g.All+g.Extra)
+		return fmt.Sprintf("none of %s is missing; up to %d machines exist during the rollout", count(g.All), g.All+g.Extra)
 	case ScaleToZero:
 		gone := ""
 		if g.Removed {
@@ -128,12 +128,6 @@ func count(machines int) string {
 	return fmt.Sprintf("%d machines", machines)
 }
 
-func isAdded(machines int) string {
-	if machines == 1 {
-		return "1 machine is"
-	}
-	return fmt.Sprintf("%d machines are", machines)
-}
 
 func areNew(machines int) string {
 	if machines == 1 {

@@ -60,7 +60,7 @@ func TestRefuse_aRecordThatNoAnnotationCanHold(t *testing.T) {
 	for i := range 4000 {
 		d.Claim.Taints = append(d.Claim.Taints, corev1.Taint{Key: strings.Repeat("k", 60) + strconv.Itoa(i), Effect: corev1.TaintEffectNoSchedule})
 	}
-	if got := Refuse(fleet(1, nil), d); len(got) != 1 || !strings.Contains(got[0].Why, "all annotations of an object can have 262144") {
+	if got := Refuse(fleet(1, nil), d); len(got) != 1 || !strings.Contains(got[0].Why, "the limit for all is 262144") {
 		t.Errorf("it refuses with %v", got)
 	}
 }

@@ -311,7 +311,7 @@ func TestNext_stops(t *testing.T) {
 		"where another resource rolls out": {Rolling, func(c *cloud) { c.set.Marker = &Marker{ID: "other/x", Strategy: Surge, OriginalReplicas: 3} }, []string{
 			`"other/x" began a rollout of MachineSet "openshift-machine-api/gpu" at 0001-01-01 00:00:00 UTC (strategy surge), and it has not ended.`, "make sure that spec.replicas is 3 (" + scale + "3)", forget}},
 		"where another writer scales a surge": {Surge, func(c *cloud) { c.set.Marker, c.set.Replicas = surging, 7 }, []string{
-			`Another writer scaled MachineSet "openshift-machine-api/gpu" to 7 during a rollout`, "when spec.replicas was 3; now the rollout expects 3 or 4", "which ends with 3 replicas: " + scale + "4\n", forget + "\n", "replaces the machines that are still old"}},
+			`Another writer scaled MachineSet "openshift-machine-api/gpu" to 7 during a rollout`, "when spec.replicas was 3, and now expects 3 or 4", "which ends with 3 replicas: " + scale + "4\n", forget + "\n", "replaces the machines that are still old"}},
 		"where another writer scales a surge whose machines are all new": {Surge, func(c *cloud) {
 			c.set.Marker, c.set.Replicas, c.set.Taints = surging, 7, taintsOf(t, "team=b:NoExecute")
 			c.set.Record = taint.Record{{Key: "team", Effect: "NoExecute", Owner: "terraform/gpu", Generation: "g1"}}
@@ -319,7 +319,7 @@ func TestNext_stops(t *testing.T) {
 				m.Taints, c.nodes[m.Node].Taints = c.set.Taints, c.set.Taints
 			}
 		}, []string{"expects 3 or 4", scale + "3\n"}},
-		"where another writer scales from zero": {ScaleToZero, func(c *cloud) { c.set.Marker, c.set.Replicas = zeroing, 1 }, []string{"to 1 during a rollout", "now the rollout expects 0 or 3", scale + "3\n"}},
+		"where another writer scales from zero": {ScaleToZero, func(c *cloud) { c.set.Marker, c.set.Replicas = zeroing, 1 }, []string{"to 1 during a rollout", "and now expects 0 or 3", scale + "3\n"}},
 		"where a new machine fails": {Rolling, func(c *cloud) {
 			c.set.Taints = taintsOf(t, "team=b:NoExecute")
 			c.machines[2].Taints, c.machines[2].Phase, c.machines[2].Error = c.set.Taints, phaseFailed, "no capacity"

@@ -28,7 +28,7 @@ func (s *Set) forget() string {
 func anotherRollout(s *Set) string {
 	m := s.Marker
 	return fmt.Sprintf("%q began a rollout of %s at %s (strategy %s), and it has not ended. Wait until it ends; if it was interrupted, run the resource or action that began it again. "+
-		"If there is no such resource or action any more, make sure that spec.replicas is %d (%s), remove the annotation (%s), and run again.",
+		"If that one no longer exists, make sure that spec.replicas is %d (%s), remove the annotation (%s), and run again.",
 		m.ID, s.Title(), m.Began(), m.Strategy, m.OriginalReplicas, s.scale(fmt.Sprint(m.OriginalReplicas)), s.forget())
 }
 
@@ -85,7 +85,7 @@ func (v *view) scaledByOthers() string {
 	if v.desired.Cycle {
 		begins = "and replaces all machines, also those that are new already"
 	}
-	return fmt.Sprintf("Another writer scaled %s to %d during a rollout that began at %s, when spec.replicas was %d; now the rollout expects %d or %d. Nothing more is changed. Choose one, and run again:\n\n"+
+	return fmt.Sprintf("Another writer scaled %s to %d during a rollout. It began at %s, when spec.replicas was %d, and now expects %d or %d. Nothing more is changed. Choose one, and run again:\n\n"+
 		"  - To continue this rollout, which ends with %d replicas: %s\n"+
 		"  - To keep another number: set spec.replicas to it, and end this rollout: %s\n    The next run begins a new rollout, %s.",
 		v.Set.Title(), v.Set.Replicas, m.Began(), m.OriginalReplicas, low, high,

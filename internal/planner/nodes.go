@@ -249,7 +249,7 @@ func Refuse(n *snapshot.Node, merged taint.Merged, desired NodeTaints) []Refusal
 	var out []Refusal
 	if n.RecordErr != nil {
 		return []Refusal{{Node: n.Name, Why: n.RecordErr.Error() +
-			" (repair it; or remove it with \"kubectl annotate node " + n.Name + " " + taint.OwnedAnnotation + "-\", after which no taint of the node has an owner, and on_conflict = \"adopt\" adopts them)"}}
+			" (repair it; or remove it with \"kubectl annotate node " + n.Name + " " + taint.OwnedAnnotation + "-\": the node's taints then have no owner, and on_conflict = \"adopt\" adopts them)"}}
 	}
 	for _, c := range merged.Conflicts {
 		out = append(out, Refusal{Node: n.Name, Conflict: &c, ID: c.ID})

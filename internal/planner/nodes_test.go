@@ -185,7 +185,7 @@ func TestPlanNodes_refusesARecordThatNoAnnotationCanHold(t *testing.T) {
 			claim.Taints = append(claim.Taints, corev1.Taint{Key: strings.Repeat("k", 60) + strconv.Itoa(i), Effect: corev1.TaintEffectNoSchedule})
 		}
 		plan := PlanNodes([]*snapshot.Node{{Name: "a"}}, NodeTaints{Target: Target{Name: "a"}, Claim: claim})
-		if got := len(plan.Refusals) > 0 && strings.Contains(plan.Refusals[0].Why, "all annotations of an object can have 262144"); got != refused {
+		if got := len(plan.Refusals) > 0 && strings.Contains(plan.Refusals[0].Why, "the limit for all is 262144"); got != refused {
 			t.Errorf("%d taints: refused with %v, want %t", size, plan.Refusals, refused)
 		}
 	}

@@ -104,7 +104,7 @@ func (u Uncordon) one(ctx context.Context, cluster *kube.Cluster, name string, o
 		out.Already = append(out.Already, name)
 		u.say("node %s takes pods already%s", name, forgotten(recorded))
 	}
-	tflog.Debug(ctx, "node takes pods", map[string]any{"node": name})
+	tflog.Debug(ctx, "node is uncordoned", map[string]any{"node": name})
 	return nil
 }
 

@@ -313,7 +313,7 @@ func (w *Workload) job(j *batchv1.Job) {
 	}
 	w.Rolling.Immutable = true
 	w.Rolling.Hold = "the template of a Job cannot be changed once it has started"
-	w.Rolling.WayOut = "recreate the Job with the tolerations, or suspend it first, which ends its pods (from Kubernetes 1.36 on), or manage the CronJob that creates it"
+	w.Rolling.WayOut = "recreate the Job with the tolerations, or manage the CronJob that creates it, or (from Kubernetes 1.36 on) suspend the Job first, which ends its pods"
 }
 
 func replicas(n *int32) int32 {

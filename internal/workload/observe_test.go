@@ -66,7 +66,7 @@ func owner(namespace, kind, name string) []snapshot.WorkloadKey {
 func TestObserve_howPodsFollow(t *testing.T) {
 	t.Parallel()
 	const onDelete = "set the update strategy to RollingUpdate, or delete its pods one by one after the change"
-	const anew = "recreate the Job with the tolerations, or suspend it first, which ends its pods (from Kubernetes 1.36 on), or manage the CronJob that creates it"
+	const anew = "recreate the Job with the tolerations, or manage the CronJob that creates it, or (from Kubernetes 1.36 on) suspend the Job first, which ends its pods"
 	const trigger = "add that trigger, or roll it out by hand (oc rollout latest dc/web -n shop)"
 	job := Rolling{Hold: "the template of a Job cannot be changed once it has started", WayOut: anew, Immutable: true}
 	tests := []struct {

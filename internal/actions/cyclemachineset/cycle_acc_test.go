@@ -206,7 +206,7 @@ func TestAccCycleMachineSet_timeoutGoesOnLater(t *testing.T) {
 	}
 	progress := regexp.MustCompile(`waiting for machines: .*PodDisruptionBudget "` + apps + `/strict"`)
 	out := inTime("15s")
-	s.says(out, "Draining machines of MachineSet", "gets stuck on PodDisruptionBudgets", "allows no eviction even when all of its pods are healthy", "What is missing at most, and for how long:")
+	s.says(out, "Draining machines of MachineSet", "gets stuck on PodDisruptionBudgets", "allows no eviction even when all of its pods are healthy", "Missing capacity:")
 	if !progress.MatchString(acctest.Unfold(out)) {
 		// A busy machine may not have come that far: it goes on from there.
 		out = inTime("60s")

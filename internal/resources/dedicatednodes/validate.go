@@ -40,7 +40,7 @@ func (r *dedicatedNodes) ValidateConfig(ctx context.Context, req resource.Valida
 	for _, key := range slices.Sorted(maps.Keys(config.Labels.Elements())) {
 		if why, reserved := label.Reserved(key); reserved {
 			resp.Diagnostics.AddAttributeError(path.Root("labels").AtMapKey(key), fmt.Sprintf("Unable to manage the reserved label %q", key),
-				"This label is not yours to set: "+why+". Choose a key of your own.")
+				"This label is reserved: "+why+". Choose another key.")
 		}
 	}
 	// Whether pin makes sense depends on labels: nothing is said while these are

@@ -50,7 +50,7 @@ func warnTakeOver(desired wanted, observed observation, plan planner.Plan, own o
 	}
 	diags.AddWarning(fmt.Sprintf("Creating adopts entries of %q on %s", desired.owner(), desired.place()),
 		"Entries with this resource's id exist already: "+message.Some(taken)+". An earlier create was interrupted, or this object replaces another one. They are adopted as they are, which evicts no pod. "+
-			"If another configuration uses the same id, give one of them another owner in the provider block: the two would take the entries from each other.")
+			"If another configuration uses the same id, give one of them another owner in the provider block. Otherwise each overwrites the other's entries.")
 }
 
 // warnNotTaken names the workloads and policies of an earlier create that a create does not adopt,
@@ -111,7 +111,7 @@ func warnLeft(observed observation, displaced []planner.Displaced, diags *diag.D
 		subject = "Removing the tolerations of " + message.Count(len(left), "workload")
 	}
 	message.WarnDisplaced(subject, displaced, message.GivenUp{
-		At: path.Root("workloads"), Why: "A workload that is no longer in workloads loses the tolerations and labels that this resource added to its template, and these pods need them",
+		At: path.Root("workloads"), Why: "Workloads taken out of workloads lose the tolerations and labels that this resource added, and these pods need them",
 		Instead: "If these pods are to stay, leave their workload in workloads, or add the tolerations to its own manifest first.",
 	}, diags)
 }

@@ -128,7 +128,7 @@ func TestAccMachineSetTaints_podsThatWaitForMachinesThatWaitForPods(t *testing.T
 	before := p.Names()
 	config := s.config(p.Name, "team=a:NoExecute", map[string]any{"strategy": "scale_to_zero", "wait_for": "removed"})
 	acctest.WantAll(s.T, s.tf.Plan(t, newInstance(), config).Diagnostics.Errors(), `AttributeName("rollout").AttributeName("wait_for")`, "with this wait_for",
-		"allows 1 unavailable pod, and 2 that are to be drained can run only on new machines", `Use wait_for = "marked_deleted"`)
+		"allows 1 unavailable pod, and 2 to be drained fit only new machines", `Use wait_for = "marked_deleted"`)
 	if p.Replicas() != 2 || p.Template() != "vendor=x:NoSchedule" {
 		t.Fatal("the plan has written")
 	}

@@ -141,7 +141,7 @@ func TestAccMachineSetTaints_scalingDuringASurgeStopsIt(t *testing.T) {
 	go func() { done <- s.tf.Apply(t, i, config).Errors() }()
 	acctest.Until(t, "the surge has begun", func(context.Context) (bool, error) { return p.Replicas() == 2, nil })
 	s.c.Change(t, p.Thing, "somebody", `{"spec":{"replicas":5}}`)
-	acctest.WantAll(s.T, <-done, "Another writer scaled MachineSet", "to 5 during a rollout that began at ", "when spec.replicas was 1; now the rollout expects 1 or 2", "--replicas=2", "kubetaint.io/rollout-")
+	acctest.WantAll(s.T, <-done, "Another writer scaled MachineSet", "to 5 during a rollout. It began at ", "when spec.replicas was 1, and now expects 1 or 2", "--replicas=2", "kubetaint.io/rollout-")
 	if p.Annotation("kubetaint.io/rollout") == "" {
 		t.Fatal("the marker is gone, and with it the count")
 	}

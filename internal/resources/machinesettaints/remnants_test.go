@@ -168,7 +168,7 @@ func TestMachineSetTaints_aReplacementTakesOverWhatTemplateOnlyLeft(t *testing.T
 
 				plans := s.tf.Walk(t)
 				create, destroyed := plans.Plan(newer, config), acctest.Planned{Private: older.Private}
-				acctest.WantAll(t, create.Diagnostics.Warnings(), "Apply leaves team=a:NoSchedule on 1 machine of MachineSet", "unless the same run destroys the earlier object")
+				acctest.WantAll(t, create.Diagnostics.Warnings(), "Apply leaves team=a:NoSchedule on 1 machine of MachineSet", "Only a run that also destroys the earlier object")
 				first := s.tf.Walk(t)
 				second := first
 				if tt.otherProcess {

@@ -41,7 +41,7 @@ func TestMachineSetTaints_anAutoscalerInTheMiddle(t *testing.T) {
 				config := s.config(p.Name, "team=a:NoSchedule", map[string]any{"strategy": tt.strategy})
 				errors := s.disturbed(i, config, func(acctest.Request) { p.Scale(tt.to) })
 				if tt.stops {
-					acctest.WantAll(s.T, errors, "Another writer scaled MachineSet", "when spec.replicas was 2; now the rollout expects 2 or 3", "kubetaint.io/rollout-")
+					acctest.WantAll(s.T, errors, "Another writer scaled MachineSet", "when spec.replicas was 2, and now expects 2 or 3", "kubetaint.io/rollout-")
 					if p.Replicas() != tt.to || p.Annotation("kubetaint.io/rollout") == "" {
 						t.Fatalf("the count is %d and the marker %q", p.Replicas(), p.Annotation("kubetaint.io/rollout"))
 					}
@@ -75,7 +75,7 @@ func TestMachineSetTaints_aSetScaledByAnotherWriterAtZero(t *testing.T) {
 				p, i := s.pool(2, nil), newInstance()
 				config := s.config(p.Name, "team=a:NoSchedule", map[string]any{"strategy": "scale_to_zero"})
 				errors := s.disturbed(i, config, func(acctest.Request) { p.Scale(tt.to) })
-				acctest.WantAll(s.T, errors, "Another writer scaled MachineSet", fmt.Sprintf("to %d during a rollout", tt.to), "now the rollout expects 0 or 2", "--replicas=2", "kubetaint.io/rollout-")
+				acctest.WantAll(s.T, errors, "Another writer scaled MachineSet", fmt.Sprintf("to %d during a rollout", tt.to), "and now expects 0 or 2", "--replicas=2", "kubetaint.io/rollout-")
 				if p.Replicas() != tt.to || !strings.Contains(p.Annotation("kubetaint.io/rollout"), `"originalReplicas":2`) {
 					t.Fatalf("the count is %d and the marker %q", p.Replicas(), p.Annotation("kubetaint.io/rollout"))
 				}

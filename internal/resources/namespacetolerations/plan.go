@@ -63,7 +63,7 @@ func (r *namespaceTolerations) Preview(ctx context.Context, desired wanted, own 
 	if taken := merged.TakenOver(); len(taken) > 0 && own.Generation == "" {
 		diags.AddWarning(fmt.Sprintf("Creating adopts tolerations of namespace %q", desired.namespace),
 			"Entries with the id \""+desired.Default.Owner+"\" exist already: "+toleration.Format(taken)+". An earlier create was interrupted, or this object replaces another one. They are adopted as they are. "+
-				"If another configuration uses the same id, give one of them another owner in the provider block: the two would take the tolerations from each other.")
+				"If another configuration uses the same id, give one of them another owner in the provider block. Otherwise each overwrites the other's tolerations.")
 	}
 	r.warnPlugIn(ctx, desired, diags)
 	rejecting := warnRejecting(desired, merged.Lists, diags)
@@ -123,6 +123,6 @@ func (r *namespaceTolerations) warnForbidden(ctx context.Context, desired wanted
 		rows = append(rows, "  "+tolerations+": "+message.Some(slices.Compact(slices.Sorted(slices.Values(owners[tolerations])))))
 	}
 	diags.AddAttributeWarning(allowedAt, fmt.Sprintf("%s of namespace %q could not be recreated", message.Count(pods, "running pod"), desired.namespace),
-		"They tolerate what allowed does not list, and the admission plug-in PodTolerationRestriction rejects such pods: they run until something deletes them, and are not recreated then. "+
-			"Add to allowed what they need:\n\n"+strings.Join(rows, "\n"))
+		"Their tolerations are not in allowed, and the admission plug-in PodTolerationRestriction rejects such pods. They run until something deletes them, and are not recreated then. "+
+			"Add these tolerations to allowed:\n\n"+strings.Join(rows, "\n"))
 }

@@ -100,8 +100,7 @@ func (r *nodeTaints) planDestroy(ctx context.Context, state model, own ownership
 	if own.Moved {
 		desired.Claim.Imported = nil
 		diags.AddWarning("Destroying the moved state of "+message.Place(desired.Target)+" leaves its taints where they are",
-			"The state was moved from kubernetes_node_taint and has not been applied since, so that it is not known which of its taints are yours: "+
-				"it names all that the node had. To have yours removed, apply the configuration once before destroying it.")
+			"The moved state lists every taint of the node, not only yours. To have yours removed, apply the configuration once before you destroy it.")
 	}
 	r.preview(ctx, state, desired, own, difference{}, resp.Private, diags)
 }
@@ -199,7 +198,7 @@ func warnTakeOver(desired planner.NodeTaints, plan planner.NodePlan, own ownersh
 	}
 	diags.AddWarning(fmt.Sprintf("Creating adopts taints of %q on %s", desired.Claim.Owner, message.Place(desired.Target)),
 		"Entries with this resource's id are on these nodes already: "+message.Some(plan.TakenOver)+". An earlier create was interrupted, or this object replaces another one. They are adopted as they are, which evicts no pod. "+
-			"If another configuration uses the same id, give one of them another owner in the provider block: the two would take the taints from each other.")
+			"If another configuration uses the same id, give one of them another owner in the provider block. Otherwise each overwrites the other's taints.")
 }
 
 // warnLeft reports that entries which were imported or moved leave the state and
@@ -214,7 +213,7 @@ func (r *nodeTaints) warnLeft(state model, desired planner.NodeTaints, own owner
 	}
 	if len(left) > 0 {
 		diags.AddWarning(fmt.Sprintf("%s of %q %s the state but %s on %s", message.Count(len(left), "imported taint"), state.ID.ValueString(), message.Agree(len(left), "leaves", "leave"), message.Agree(len(left), "stays", "stay"), message.Place(desired.Target)),
-			"Taints that were imported or moved, are not owned and are not in the configuration are treated as not managed here: "+strings.Join(slices.Sorted(slices.Values(left)), ", ")+". They are not removed. Remove one that is not wanted by hand, or add it to the configuration.")
+			"Taints that were imported or moved, are not owned and are not in the configuration are treated as not managed here: "+strings.Join(slices.Sorted(slices.Values(left)), ", ")+". They are not removed. Remove unwanted taints by hand, or add them to the configuration.")
 	}
 }
 

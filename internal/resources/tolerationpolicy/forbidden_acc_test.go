@@ -69,7 +69,7 @@ func (s *stage) isWarnedOfNamespacesThatForbidIt() {
 		s.t.Fatal(d.Errors())
 	}
 	markdown, _ := preview["markdown"].(string)
-	acctest.WantAll(s.t, markdown, `it is not recreated: namespace "`+s.namespace+`" does not allow spot Exists`)
+	acctest.WantAll(s.t, markdown, `not recreated: namespace "`+s.namespace+`" does not allow spot Exists`)
 
 	// There is no warning of tolerations that the namespace allows.
 	s.allow("spot")

@@ -92,7 +92,7 @@ func warnTakeOver(desired wanted, plan planner.Plan, own ownership, diags *diag.
 	if taken := message.TakenOver(plan, desired.claim.Owner); len(taken) > 0 {
 		diags.AddWarning(fmt.Sprintf("Creating adopts tolerations of %q", desired.claim.Owner),
 			"Entries with this resource's id exist already: "+message.Some(taken)+". An earlier create was interrupted, or this object replaces another one. They are adopted as they are. "+
-				"If another configuration uses the same id, give one of them another owner in the provider block: the two would take the tolerations from each other.")
+				"If another configuration uses the same id, give one of them another owner in the provider block. Otherwise each overwrites the other's tolerations.")
 	}
 }
 
@@ -111,7 +111,7 @@ func warnLeft(desired wanted, observed observation, own ownership, diags *diag.D
 	}
 	if len(left) > 0 {
 		diags.AddWarning(fmt.Sprintf("%s of %q %s the state but %s on %s", message.Count(len(left), "imported toleration"), desired.claim.Owner, message.Agree(len(left), "leaves", "leave"), message.Agree(len(left), "stays", "stay"), desired.target.title()),
-			"Tolerations that were imported, are not owned and are not in the configuration are treated as not managed here: "+toleration.Format(left)+". They are not removed. Remove one that is not wanted by hand, or add it to the configuration.")
+			"Tolerations that were imported, are not owned and are not in the configuration are treated as not managed here: "+toleration.Format(left)+". They are not removed. Remove unwanted tolerations by hand, or add them to the configuration.")
 	}
 }
 

@@ -28,7 +28,7 @@ import (
 )
 
 const importForms = "Write KIND/NAMESPACE/NAME, such as Deployment/shop/web, or KIND/NAME for kinds without a namespace. " +
-	"For kinds that are not known to the provider, and for selectors, use an import block with an identity (Terraform 1.12, OpenTofu 1.12)."
+	"For selectors, and for kinds that are not built in, use an import block with an identity (Terraform 1.12, OpenTofu 1.12)."
 
 // ownedBy is in the ids of resources of this type.
 const ownedBy = "/workload_tolerations/"
@@ -121,7 +121,7 @@ func parseImportID(s string, diags *diag.Diagnostics) identity {
 	kind, known := workload.Lookup("", parts[0])
 	switch {
 	case !known:
-		diags.AddError("Unable to import tolerations by the id \""+s+"\"", "The kind \""+parts[0]+"\" is not known to the provider.\n\n"+importForms)
+		diags.AddError("Unable to import tolerations by the id \""+s+"\"", "The kind \""+parts[0]+"\" is not built in.\n\n"+importForms)
 	case kind.Cluster && len(parts) == 2 && parts[1] != "":
 		return identity{Kind: types.StringValue(parts[0]), Name: types.StringValue(parts[1])}
 	case !kind.Cluster && len(parts) == 3 && parts[1] != "" && parts[2] != "":

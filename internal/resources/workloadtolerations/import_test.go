@@ -133,7 +133,7 @@ func TestWorkloadTolerations_importErrors(t *testing.T) {
 		theirs.tf = &acctest.Terraform{Provider: acctest.With(s.tf.Provider, map[string]any{"owner": "team-b"})}
 		theirs.apply(s.fresh(), s.manage(other, "team=a:NoExecute", nil))
 		for id, want := range map[string]string{
-			"web":                                 "is not known to the provider",
+			"web":                                 "is not built in",
 			"Deployment":                          "KIND/NAMESPACE/NAME",
 			"Deployment/web":                      "KIND/NAMESPACE/NAME",
 			"Deployment/a/b/c":                    "KIND/NAMESPACE/NAME",

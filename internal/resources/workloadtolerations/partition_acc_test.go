@@ -35,7 +35,7 @@ func TestAccWorkloadTolerations_partitionRaisedInTheMiddleOfAnUpdate(t *testing.
 				s.t.Errorf("the pod came back with %s: the test shows nothing", formatted(got[0].Spec.Tolerations))
 			}
 		}, "5m", []string{"its rolling update leaves out the pods below partition 1", "1 pod would stay without them"}},
-		{"is told when the time is over", func(*shop) {}, "30s", []string{"the rollout did not finish in time", "a pod below the partition that is lost is recreated from the old template"}},
+		{"is told when the time is over", func(*shop) {}, "30s", []string{"the rollout did not finish in time", "a lost pod below the partition is recreated from the old template"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()

@@ -58,7 +58,7 @@ func TestFullAnnotations(t *testing.T) {
 						switch {
 						case !full && told != "":
 							t.Errorf("with %d bytes of room it is refused: %s", left, told)
-						case full && (!strings.Contains(told, "the annotation kubetaint.io/") || !strings.Contains(told, "all annotations of an object can have 262144 together")):
+						case full && (!strings.Contains(told, "the annotation kubetaint.io/") || !strings.Contains(told, "the limit for all is 262144")):
 							t.Errorf("it is told %q", told)
 						}
 					})

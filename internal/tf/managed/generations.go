@@ -56,7 +56,7 @@ func (g *Generations) One(objects string, diags *diag.Diagnostics) string {
 	}
 	diags.AddError("Unable to determine which ownership records of \""+g.id+"\" this state has written",
 		"An earlier update was killed before it saved the generation of its ownership records. Objects of this cluster have records of this id with several generations:\n\n"+strings.Join(lines, "\n")+"\n\n"+
-			"Another instance of this resource wrote some of them (a replacement that was interrupted, or a second state with the same configuration), or the annotations were edited. "+
+			"Another instance of this resource wrote some of them, or the annotations were edited. That instance is an interrupted replacement, or a second state with the same configuration. "+
 			"Nothing is written until then. Remove the other records from the annotations of their objects (those that begin with kubetaint.io/owned-), and run again. "+
 			"If all of them are this resource's, remove the resource from the state with \"terraform state rm\" and import it: an import takes the entries of every generation.")
 	return ""

@@ -153,7 +153,7 @@ func (o Ownership[ID]) Find(owner string, seal record.Seal) planner.Found {
 func NotThisCluster(objects, id string) diag.Diagnostic {
 	return diag.NewErrorDiagnostic("Unable to determine whether this state is from this cluster",
 		"An earlier update was killed, and the record of the cluster that the state was written for is lost with it. "+objects+" of this cluster has an ownership record of \""+id+"\". "+
-			"Point the provider block at the right cluster. If this is the right one, remove the resource from the state with \"terraform state rm\" and import it, or apply again to create it.")
+			"Point the provider block at the right cluster. If this is the right one, remove the resource from the state with \"terraform state rm\". Then import it, or apply again to create it.")
 }
 
 // Keep is what is remembered after an apply: imported entries that are no longer

@@ -68,7 +68,7 @@ func Advise(err error) string {
 	case errors.Is(err, kube.ErrInvalid):
 		return "The API server rejected the request; see the original error. If an admission policy or a webhook rejected it, have it allow this change, or change the configuration. A webhook checks the whole object: correct first what else the error names in it."
 	case errors.Is(err, kube.ErrNoEvictions):
-		return "The API server, or a proxy in front of it, does not serve evictions, and a drain deletes no pods in their place: that would bypass PodDisruptionBudgets. Check the address of the server, and the proxy: Kubernetes serves them in policy/v1 since 1.22. To delete the pods all the same, set disable_eviction = true."
+		return "The API server, or a proxy in front of it, does not serve evictions. A drain deletes no pods in their place: that would bypass PodDisruptionBudgets. Check the address of the server, and the proxy: Kubernetes serves them in policy/v1 since 1.22. To delete the pods all the same, set disable_eviction = true."
 	case errors.As(err, &fight) && fight.Busy:
 		return "Another client changed this object before each write, so this run has given up. Find out who" + whoWrote(fight.Thing) + ". Pause that tool, then run again."
 	case errors.Is(err, kube.ErrConflict):

@@ -37,7 +37,7 @@ func TestAdvise(t *testing.T) {
 		"no connection yet":           {ErrNotConnected, "known only after apply", true},
 		"no answer":                   {class(kube.ErrUnreachable, plain), "Check that its API server runs, and the network to it.", true},
 		"a rejected request":          {class(kube.ErrInvalid, plain), "have it allow this change, or change the configuration", false},
-		"no evictions":                {fmt.Errorf("evict pod shop/web: %w", kube.ErrNoEvictions), "and a drain deletes no pods in their place", false},
+		"no evictions":                {fmt.Errorf("evict pod shop/web: %w", kube.ErrNoEvictions), "A drain deletes no pods in their place", false},
 		"no right to delete pods":     {fmt.Errorf("%w: %w", kube.ErrMayNotDelete, class(kube.ErrForbidden, plain)), "the guide has it as a rule of its own. Add that rule, or drain without disable_eviction.", false},
 		"a fight":                     {&rollout.FightError{Thing: workload.Ref{APIVersion: "machine.openshift.io/v1beta1", Kind: "Machine", Namespace: "ns", Name: "a"}}, "Find out who by its managedFields (kubectl get machine.machine.openshift.io a -n ns -o yaml --show-managed-fields). Make that tool", false},
 		"an object that others write": {&rollout.FightError{Thing: workload.Ref{Kind: "Node", Name: "a"}, Busy: true}, "before each write, so this run has given up. Find out who by its managedFields (kubectl get node a -o yaml --show-managed-fields). Pause that tool", false},

@@ -67,5 +67,5 @@ func (h hedges) advice(refusesStranded bool) string {
 	}
 	return fmt.Sprintf("What happens to %d of these pods depends", h.pods) + " on whether the tolerations that this plan gives their workloads come before the taints. " +
 		"The plan cannot see that, because Terraform does not show depends_on to providers. With depends_on from these taints to the tolerations, the tolerations come first; otherwise " + otherwise + ". " +
-		"To make the plan exact, and have the taints wait for the pods, name the ids of these kubetaint_workload_tolerations in tolerated_by of this resource."
+		"To make the plan exact, name the ids of these kubetaint_workload_tolerations in tolerated_by of this resource. The taints then wait for the pods."
 }

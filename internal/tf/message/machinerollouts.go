@@ -74,7 +74,7 @@ func explainLate(e *rollout.MachinesError) string {
 	holds := ""
 	if len(e.Holds) > 0 {
 		holds = "What blocks the deletion of machines:\n  " + strings.Join(e.Holds, "\n  ")
-		fix = "To fix this, allow the evictions (scale their workload up, or relax the PodDisruptionBudget) and remove a stuck lifecycle hook; or set a longer timeout."
+		fix = "To fix this, allow the evictions (scale their workload up, or relax the PodDisruptionBudget) and remove a stuck lifecycle hook. Or set a longer timeout."
 	}
 	if !errors.Is(e.Err, context.DeadlineExceeded) {
 		// Nothing is wrong with a run that a user has stopped.

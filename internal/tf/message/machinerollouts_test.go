@@ -38,7 +38,7 @@ func TestExplainMachines(t *testing.T) {
 		"a surge that is held": {
 			late(rollout.MachinesError{Set: set(machineset.Surge, 4), Begun: true, Left: 1, Waiting: []string{"a is being deleted"}, Holds: []string{"pod shop/db is terminating"}}), over,
 			"The rollout last waited for machines:\n  a is being deleted\n\nWhat blocks the deletion of machines:\n  pod shop/db is terminating\n\n" +
-				"To fix this, allow the evictions (scale their workload up, or relax the PodDisruptionBudget) and remove a stuck lifecycle hook; or set a longer timeout.\n\n" +
+				"To fix this, allow the evictions (scale their workload up, or relax the PodDisruptionBudget) and remove a stuck lifecycle hook. Or set a longer timeout.\n\n" +
 				"1 of 3 machines still has to be replaced, and spec.replicas is 4 (3 before the rollout)." + again,
 		},
 		"machines that do not come": {

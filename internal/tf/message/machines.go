@@ -55,7 +55,7 @@ func MachineCost(all []machineset.Affected, atOnce int) string {
 	if replaced == 1 {
 		verb = "is replaced. Its"
 	}
-	out := fmt.Sprintf("%s of %s %s pods are drained: PodDisruptionBudgets are respected, and can hold a machine up.%s\n\nWhat is missing at most, and for how long:",
+	out := fmt.Sprintf("%s of %s %s pods are drained: PodDisruptionBudgets are respected, and can block a drain.%s\n\nMissing capacity:",
 		Count(replaced, "machine"), Count(len(lines), "MachineSet"), verb, order)
 	for _, line := range lines[:min(len(lines), maxLines)] {
 		out += "\n  " + line

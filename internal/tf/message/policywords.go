@@ -24,14 +24,14 @@ func ExplainPolicy(verb, name string, at path.Path, err error) diag.Diagnostic {
 	switch {
 	case errors.As(err, &conflict) && conflict.Owner == "":
 		return diag.NewAttributeErrorDiagnostic(at, summary+": the name is taken",
-			"The cluster has a "+admission.PolicyKind+" or "+admission.BindingKind+" of this name that this provider did not create, or whose annotation "+admission.PolicyAnnotation+" cannot be read. It is not changed. Choose another name, or delete it if it is not needed ("+remove+").\n\nOriginal error: "+err.Error())
+			"The cluster has a "+admission.PolicyKind+" or "+admission.BindingKind+" of this name. This provider did not create it, or its annotation "+admission.PolicyAnnotation+" cannot be read. It is not changed. Choose another name, or delete it if it is not needed ("+remove+").\n\nOriginal error: "+err.Error())
 	case errors.As(err, &conflict):
 		return diag.NewAttributeErrorDiagnostic(at, summary+": it is owned by another resource",
 			fmt.Sprintf("The policy is owned by %q. ", conflict.Owner)+"It is not changed. Choose another name, or import the policy and remove it from that resource's configuration. If there is no such resource, its ownership record is forged, or its state is lost: delete the policy ("+remove+").\n\nOriginal error: "+err.Error())
 	case errors.Is(err, kube.ErrNoPolicies):
 		return diag.NewErrorDiagnostic(summary+": the cluster does not serve "+admission.PolicyKind,
-			"The API server changes pods by policies from Kubernetes 1.36 on, and from 1.34 on where admissionregistration.k8s.io/v1beta1 and the feature gate MutatingAdmissionPolicy are enabled. "+
-				"On an older cluster, add the tolerations to workloads with kubetaint_workload_tolerations, or to namespaces with kubetaint_namespace_tolerations where the admission plug-in PodTolerationRestriction is on, as it is on OpenShift.\n\nOriginal error: "+err.Error())
+			"The API server changes pods by policies from Kubernetes 1.36 on. From 1.34 on, admissionregistration.k8s.io/v1beta1 and the feature gate MutatingAdmissionPolicy must be enabled for it. "+
+				"On an older cluster, add the tolerations to workloads with kubetaint_workload_tolerations. Where the admission plug-in PodTolerationRestriction is on, as on OpenShift, kubetaint_namespace_tolerations adds them to namespaces.\n\nOriginal error: "+err.Error())
 	case errors.Is(err, kube.ErrInvalid):
 		return refusedPolicy(verb, summary, err)
 	}

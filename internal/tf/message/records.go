@@ -132,7 +132,7 @@ func waysOut(thing string, lost bool) string {
 			"  - To continue the rollout: add \"originalReplicas\": NUMBER to the annotation (" + kubectl("edit", thing, "", "") + "), and run again.\n" +
 			"  - To start over: set spec.replicas to that number (" + scale + "), remove the annotation (" + forget + "), and run again."
 	}
-	return "It holds the number of replicas from before the rollout (originalReplicas), so nothing is written to the MachineSet while it cannot be read. " +
+	return "It holds the number of replicas from before the rollout (originalReplicas). While it cannot be read, nothing is written to the MachineSet. " +
 		"Look at it (" + kubectl("get", thing, "", "-o yaml") + "), and choose one:\n\n" +
 		"  - To continue the rollout: repair the annotation, and run again.\n" +
 		"  - To start over: set spec.replicas to the number in it (" + scale + "), remove the annotation (" + forget + "), and run again."

@@ -51,9 +51,9 @@ func WarnStays(subject Subject, steps []planner.Step, diags *diag.Diagnostics) {
 		whose = steps[0].Workload.Title()
 	}
 	diags.AddWarning(subject.String()+" leaves "+Count(count, "toleration")+" of "+whose+" that no taint needs any more",
-		"They were kept until no taint needs them, and would be removed with the taints. But other writers of a workload can forge such ownership records, and this resource has no proof from the resource that these records name: "+
-			"it is neither named in tolerated_by nor part of the same run.\n"+lines+
-			"\n\nA resource that has left tolerations and still exists removes them itself: apply again. Otherwise remove them from the template by hand, together with their entries in the annotation "+toleration.OwnedAnnotation+", unless another tool needs them.")
+		"They were kept until no taint needs them, and would be removed with the taints. But other writers of a workload can forge such ownership records. "+
+			"Nothing proves these: the resource that they name is neither in tolerated_by nor part of the same run.\n"+lines+
+			"\n\nIf that resource still exists, it removes them itself: apply again. Otherwise remove them from the template by hand, with their entries in the annotation "+toleration.OwnedAnnotation+", unless another tool needs them.")
 }
 
 // WarnRestarts words contractions that a change of taints leads to.
@@ -69,7 +69,7 @@ func WarnRestarts(subject Subject, plan planner.Plan, diags *diag.Diagnostics) {
 		whose = restarting[0].workload.Title() + " in 1 rollout"
 	}
 	diags.AddWarning(subject.String()+" restarts "+Count(bill.pods, "pod")+" of "+whose,
-		"No resource claims the tolerations below any more; they were kept only because pods needed them for taints that this apply removes. It removes these tolerations after the taints. "+
+		"No resource claims the tolerations below any more. They were kept only because pods needed them for taints that this apply removes. It removes these tolerations after the taints. "+
 			"Tolerations are part of the pod template, and a change of the template replaces the pods.\n"+bill.lines+
 			"\n\nThe rollouts begin after the taints are removed. They evict no pod, and apply does not wait for them.")
 }
@@ -81,5 +81,5 @@ func WarnRetained(place string, done rollout.Result, diags *diag.Diagnostics) {
 		return
 	}
 	diags.AddWarning("Unable to remove tolerations that "+place+" no longer needs",
-		"The change of the taints is complete. The tolerations stay on their workloads and in policies and do no harm; the next apply of their own resource, or of one that names taints of their keys, removes them.\n\nOriginal error: "+done.Retained.Error())
+		"The change of the taints is complete. The tolerations stay on their workloads and in policies, and do no harm. They are removed by the next apply of their own resource, or of one that names taints of their keys.\n\nOriginal error: "+done.Retained.Error())
 }

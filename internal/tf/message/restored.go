@@ -64,5 +64,5 @@ func WarnRestoredNodes(nodes []*snapshot.Node, taints taint.Claim, labels label.
 	}
 	diags.AddWarning(Agree(len(found), "A node has", "Nodes have")+" entries with old ownership records of this resource: "+Some(found),
 		"A backup restores entries with their ownership records. Others can write old records too, so this resource does not remove these entries, not even on destroy:\n\n"+strings.Join(lines, "\n")+"\n\n"+
-			"Remove those that are not needed (kubectl taint node NAME KEY:EFFECT-, kubectl label node NAME KEY-), and their records from the annotations "+taint.OwnedAnnotation+" and "+label.OwnedAnnotation+" (kubectl edit node NAME).")
+			"Remove the entries that are not needed (kubectl taint node NAME KEY:EFFECT-, kubectl label node NAME KEY-). Then remove their records from the annotations "+taint.OwnedAnnotation+" and "+label.OwnedAnnotation+" (kubectl edit node NAME).")
 }

@@ -40,8 +40,8 @@ func WarnSet(o machineset.Observed, d machineset.Desired, e machineset.Effect, d
 	if left := machineset.Unproved(o, d); len(left) > 0 {
 		names, taints := carriers(o, left)
 		diags.AddWarning(fmt.Sprintf("Apply leaves %s on %s of %s", taints, Count(len(names), "machine"), o.Set.Title()),
-			"An earlier object with this resource's id took this out of the template with template_only, and left it on machines. Nothing proves to this one who wrote that, so it is not removed, "+
-				"unless the same run destroys the earlier object and so hands it over:\n  "+strings.Join(names, "\n  ")+"\n"+
+			"An earlier object with this resource's id took this out of the template with template_only, and left it on machines. Nothing proves who wrote it, so it is not removed. "+
+				"Only a run that also destroys the earlier object hands it over:\n  "+strings.Join(names, "\n  ")+"\n"+
 				"To remove it, edit the Machines ("+kubectl("edit", fmt.Sprintf("Machine %q", o.Set.Namespace+"/"+names[0]), "", "")+") and their nodes.")
 	}
 	if warnings := machineset.Warnings(o, d); len(warnings) > 0 {
@@ -50,7 +50,7 @@ func WarnSet(o machineset.Observed, d machineset.Desired, e machineset.Effect, d
 	if e.Template.Changed && len(e.Template.TakenOver) > 0 && d.Claim.TakeOver {
 		diags.AddWarning(fmt.Sprintf("Creating adopts taints of %q on %s", d.Claim.Owner, o.Set.Title()),
 			"Entries with this resource's id are in its template already. An earlier create was interrupted, or this object replaces another one. "+
-				"If another configuration uses the same id, give one of them another owner in the provider block: the two would take the taints from each other.")
+				"If another configuration uses the same id, give one of them another owner in the provider block. Otherwise each overwrites the other's taints.")
 	}
 }
 

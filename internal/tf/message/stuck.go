@@ -47,7 +47,7 @@ func unfinished(stuck *rollout.StuckError) string {
 	case stuck.Lost:
 		b.WriteString("The template does not have the tolerations: another writer has removed them. Find out who" + whoWrote(stuck.Workload.Ref) + ".\n")
 	case stuck.Relapses:
-		b.WriteString("The template and every pod have the tolerations, but the update is not complete: until all pods are ready, a pod below the partition that is lost is recreated from the old template.\n")
+		b.WriteString("The template and every pod have the tolerations, but the update is not complete. Until all pods are ready, a lost pod below the partition is recreated from the old template.\n")
 	default:
 		b.WriteString("The template has the tolerations, but not every pod has them yet:\n")
 	}

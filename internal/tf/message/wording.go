@@ -50,8 +50,8 @@ type Subject struct {
 
 // advice reports what stranded pods are and what to do about them.
 func (s Subject) advice() string {
-	rescue := cmp.Or(s.Rescue, "add a kubetaint_workload_tolerations for it and name its id in tolerated_by of this resource (and remove a depends_on that puts these taints before the tolerations)")
-	return "A pod is stranded if it tolerates a taint that is removed, and so belongs on these nodes, but does not tolerate the taint that replaces it. " +
+	rescue := cmp.Or(s.Rescue, "add a kubetaint_workload_tolerations, and name its id in tolerated_by of this resource. Remove a depends_on that puts these taints before the tolerations")
+	return "A pod is stranded if it tolerates a taint that is removed, but not the taint that replaces it. " +
 		"Let these pods tolerate the new taint first: " + rescue + ". To write the taints all the same, set evictions = { stranded = \"evict\" }."
 }
 
@@ -97,7 +97,7 @@ func (s Subject) String() string {
 // Grounds of the answer to "would another node take it?" where pods are looked at one by one, and what
 // may make it wrong.
 const (
-	Judged        = "Whether a pod fits another node is judged by taints, cordons, node selector, required node affinity, bound volumes and requests, for each pod independently of the others."
+	Judged        = "Whether a pod fits another node is judged by taints, cordons, node selector, required node affinity, bound volumes and requests. Each pod is judged independently of the others."
 	NotConsidered = "Pod affinity and anti-affinity, topology spread, volumes that are not bound yet and nodes that an autoscaler would add are not considered."
 )
 

@@ -130,7 +130,7 @@ func Held(hold *rollout.HoldError, at WorkloadAt) diag.Diagnostic {
 	detail += "\n\nTo fix this: " + w.Rolling.WayOut + "." + after
 	attribute := at.Workload
 	if !w.Rolling.Immutable && at.Wait != nil {
-		detail += " Or set " + at.Wait.String() + " = false to change the template alone; pods then get the tolerations when they are recreated, and no taint may rely on them before all pods have them."
+		detail += " Or set " + at.Wait.String() + " = false to change the template alone. Pods then get the tolerations when they are recreated, and no taint may rely on them before all pods have them."
 		attribute = *at.Wait
 	}
 	return diag.NewAttributeErrorDiagnostic(attribute, summary, detail)

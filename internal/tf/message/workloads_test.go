@@ -34,7 +34,7 @@ func TestStuckDetail_saysWhatIsMissingAndWhatItMeans(t *testing.T) {
 		"a word of the controller":      {rollout.StuckError{}, []string{"its controller has not reported yet that it has seen the change"}, nil},
 		"a rollout after the taints":    {rollout.StuckError{Missing: 1, Switched: true}, []string{tainted, "that evicts no pod"}, []string{untainted}},
 		"labels that wait for the pods": {rollout.StuckError{Lacking: []string{"web-0"}, Shed: true, Switched: true}, []string{"1 pod still of the old template: web-0", "The labels stay on the nodes until then."}, []string{untainted, tainted}},
-		"pods that would relapse":       {rollout.StuckError{Relapses: true}, []string{"a pod below the partition that is lost is recreated from the old template"}, []string{"not every pod"}},
+		"pods that would relapse":       {rollout.StuckError{Relapses: true}, []string{"a lost pod below the partition is recreated from the old template"}, []string{"not every pod"}},
 		"an older ReplicaSet":           {rollout.StuckError{Missing: 1, Older: true}, []string{"1 of 3 pods not created yet", "an older ReplicaSet, whose template lacks the tolerations, can still create pods"}, []string{"its controller has not reported", "may be created"}},
 		"pods that block the others":    {rollout.StuckError{Lacking: []string{"web-0", "web-1"}, Blocking: []string{"web-1"}}, []string{"1 pod not ready or terminating: web-1", "OrderedReady", "kubectl delete pod web-1 -n shop"}, nil},
 		"a template that was undone":    {rollout.StuckError{Lost: true, Lacking: []string{"web-0"}}, []string{"another writer has removed them", "1 pod still without"}, []string{"The template has the tolerations"}},

@@ -209,7 +209,7 @@ func WarnKeyless(ctx context.Context, whose string, set types.Set, at path.Path,
 				every = string(t.Effect) + " taint"
 			}
 			diags.AddAttributeWarning(at, "A toleration of "+whose+" has no key and tolerates every "+every,
-				"Pods with it are scheduled on nodes, or stay on nodes, that are unreachable, short of memory or being shut down, and no taint of yours keeps them away. Name the key of the taint. If the configuration does, check the spelling of \"key\": Terraform ignores unknown attributes of nested objects.")
+				"Pods with it are scheduled on nodes, or stay on nodes, that are unreachable, short of memory or being shut down. No taint of yours keeps them away. Name the key of the taint. If the configuration does, check the spelling of \"key\": Terraform ignores unknown attributes of nested objects.")
 		}
 	}
 }

@@ -138,7 +138,7 @@ func (d *Data) TryWorkload(ctx context.Context, step planner.Step, at message.Wo
 	if !errors.Is(err, kube.ErrInvalid) {
 		return true
 	}
-	detail := "A dry run of the change was refused, by the rules of the API server or by an admission policy of the cluster; nothing has been written. See the original error: change the configuration, or have the policy allow it."
+	detail := "A dry run of the change was refused, by the rules of the API server or by an admission policy. Nothing has been written. See the original error: change the configuration, or have the policy allow it."
 	if slices.ContainsFunc(step.Merged.Missing, taint.Compares) {
 		detail += " Lt and Gt need a cluster whose feature gate TaintTolerationComparisonOperators is on."
 	}
