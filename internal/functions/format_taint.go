@@ -26,7 +26,7 @@ func (*formatTaint) Metadata(_ context.Context, _ function.MetadataRequest, resp
 func (*formatTaint) Definition(_ context.Context, _ function.DefinitionRequest, resp *function.DefinitionResponse) {
 	resp.Definition = function.Definition{
 		Summary:             "Write a taint in kubectl's notation",
-		MarkdownDescription: "Writes a taint in kubectl's notation: `key=value:Effect`, or `key:Effect` if it has no value. It is the inverse of `parse_taint`.",
+		MarkdownDescription: "Writes a taint in kubectl's notation: `key=value:Effect`, or `key:Effect` if it has no value. It is the inverse of `parse_taint`." + taintRules,
 		Parameters: []function.Parameter{
 			function.DynamicParameter{Name: "taint", MarkdownDescription: taintDescription},
 		},

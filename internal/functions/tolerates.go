@@ -14,12 +14,23 @@ import (
 
 // Descriptions that functions share.
 const (
-	taintsDescription      = "List, set or tuple of objects `{ key, value, effect }`. `value` may be null or left out; `owner` and `time_added`, as `kubetaint_nodes` gives them, are ignored; any other attribute is an error. Null is an empty list."
-	taintDescription       = "Object `{ key, value, effect }`. `value` may be null or left out; `owner` and `time_added`, as `kubetaint_nodes` gives them, are ignored; any other attribute is an error."
-	tolerationsDescription = "List, set or tuple of objects `{ key, operator, value, effect, toleration_seconds }`. Each attribute may be null or left out, and then means what it means in a pod. Without a key it tolerates every key, and without an effect every effect. The default operator is `Equal`. `tolerationSeconds`, as in a manifest, is read as well; any other attribute is an error. Null is an empty list."
-	comparisonDescription  = "The operators `Lt` and `Gt` count as not matching, because functions read no cluster, and the feature gate `TaintTolerationComparisonOperators` is off by default."
+	taintsDescription      = "Taints as a list, set or tuple of `{ key, value, effect }`."
+	taintDescription       = "Taint as an object `{ key, value, effect }`."
+	tolerationsDescription = "Tolerations as a list, set or tuple of `{ key, operator, value, effect, toleration_seconds }`."
+)
 
-	// comparison is what comparisonDescription says.
+// Paragraphs that functions share.
+const (
+	taintRules = "\n\nIn a taint, `value` may be null or left out. `owner` and `time_added`, as `kubetaint_nodes` returns them, are ignored. Any other attribute is an error."
+
+	tolerationRules = "\n\nIn a toleration, each attribute may be null or left out, as in a pod. Without a key, every key is tolerated, and without an effect, every effect. " +
+		"The default operator is `Equal`. `tolerationSeconds`, as in a manifest, is read as well. Any other attribute is an error."
+
+	nullIsEmpty = "\n\nNull counts as an empty list."
+
+	comparisonRule = "\n\nThe operators `Lt` and `Gt` count as not matching: functions read no cluster, and the feature gate `TaintTolerationComparisonOperators` is off by default."
+
+	// comparison is what comparisonRule describes.
 	comparison = false
 )
 
@@ -38,8 +49,8 @@ func (*tolerates) Metadata(_ context.Context, _ function.MetadataRequest, resp *
 func (*tolerates) Definition(_ context.Context, _ function.DefinitionRequest, resp *function.DefinitionResponse) {
 	resp.Definition = function.Definition{
 		Summary: "Report whether tolerations match a taint",
-		MarkdownDescription: "Reports whether any of the tolerations matches the taint, by Kubernetes' own rules. A toleration with `toleration_seconds` matches, although its pod is evicted when they are over. " +
-			comparisonDescription,
+		MarkdownDescription: "Reports whether any of the tolerations matches the taint, by Kubernetes' own rules. A toleration with `toleration_seconds` matches, although its pod is evicted when they are over." +
+			comparisonRule + tolerationRules + taintRules + nullIsEmpty,
 		Parameters: []function.Parameter{
 			function.DynamicParameter{Name: "tolerations", AllowNullValue: true, MarkdownDescription: tolerationsDescription},
 			function.DynamicParameter{Name: "taint", MarkdownDescription: taintDescription},

@@ -28,7 +28,7 @@ func (*tolerationsFor) Definition(_ context.Context, _ function.DefinitionReques
 	resp.Definition = function.Definition{
 		Summary: "Make the tolerations that match taints",
 		MarkdownDescription: "Returns for each taint the narrowest toleration that matches it forever, in the same order. Each is an object `{ key, operator, value, effect, toleration_seconds }` with the taint's key, value and effect and the operator `Equal`. `toleration_seconds` is null, so that pods may stay forever, and `value` is null where the taint has none. " +
-			"It fits workloads' pod templates and the function `tolerates`.",
+			"It fits workloads' pod templates and the function `tolerates`." + taintRules + nullIsEmpty,
 		Parameters: []function.Parameter{
 			function.DynamicParameter{Name: "taints", AllowNullValue: true, MarkdownDescription: taintsDescription},
 		},

@@ -29,8 +29,8 @@ func (*untolerated) Metadata(_ context.Context, _ function.MetadataRequest, resp
 func (*untolerated) Definition(_ context.Context, _ function.DefinitionRequest, resp *function.DefinitionResponse) {
 	resp.Definition = function.Definition{
 		Summary: "List the taints that no toleration matches",
-		MarkdownDescription: "Returns the taints that none of the tolerations matches, in their order, as objects `{ key, value, effect }`. Taints of every effect are returned, those with `PreferNoSchedule` too. " +
-			comparisonDescription,
+		MarkdownDescription: "Returns the taints that none of the tolerations matches, in their order, as objects `{ key, value, effect }`. Taints of every effect are returned, also `PreferNoSchedule`." +
+			comparisonRule + tolerationRules + taintRules + nullIsEmpty,
 		Parameters: []function.Parameter{
 			function.DynamicParameter{Name: "taints", AllowNullValue: true, MarkdownDescription: taintsDescription},
 			function.DynamicParameter{Name: "tolerations", AllowNullValue: true, MarkdownDescription: tolerationsDescription},

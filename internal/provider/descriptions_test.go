@@ -28,10 +28,13 @@ func descriptionsOf(out map[string]string, at string, attributes []*tfprotov6.Sc
 	}
 }
 
-// descriptions are those of all attributes that users read about.
+// descriptions are those of all attributes and arguments that users read about.
 func descriptions(t *testing.T) map[string]string {
 	t.Helper()
-	schemas, err := providerserver.NewProtocol6(New("test")())().GetProviderSchema(t.Context(), &tfprotov6.GetProviderSchemaRequest{})
+	server := providerserver.NewProtocol6(New("test")())()
+	schemas, err := server.GetProviderSchema(t.Context(), &tfprotov6.GetProviderSchemaRequest{})
+	must(t, err)
+	identities, err := server.GetResourceIdentitySchemas(t.Context(), &tfprotov6.GetResourceIdentitySchemasRequest{})
 	must(t, err)
 	out := map[string]string{}
 	add := func(name string, s *tfprotov6.Schema) {
@@ -53,6 +56,16 @@ func descriptions(t *testing.T) map[string]string {
 	for name, s := range schemas.ActionSchemas {
 		add("action."+name, s.Schema)
 	}
+	for name, s := range identities.IdentitySchemas {
+		for _, a := range s.IdentityAttributes {
+			out["identity."+name+"."+a.Name] = a.Description
+		}
+	}
+	for name, f := range schemas.Functions {
+		for _, p := range f.Parameters {
+			out["function."+name+"."+p.Name] = p.Description
+		}
+	}
 	return out
 }
 
@@ -70,6 +83,11 @@ func TestDescriptions_haveFifteenWordsOrFewer(t *testing.T) {
 	}
 	slices.Sort(lengths)
 	t.Logf("%d descriptions, words: %d at the median, %d at most", len(lengths), lengths[len(lengths)/2], lengths[len(lengths)-1])
+	for _, path := range []string{"identity.kubetaint_workload_tolerations.kind", "function.untolerated.taints"} {
+		if _, found := all[path]; !found {
+			t.Errorf("%s is missing", path)
+		}
+	}
 	if len(all) < 200 {
 		t.Fatalf("only %d attributes were found", len(all))
 	}

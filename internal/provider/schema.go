@@ -121,7 +121,7 @@ func execAttribute() schema.Attribute {
 		Attributes: map[string]schema.Attribute{
 			"api_version": schema.StringAttribute{
 				Required:            true,
-				MarkdownDescription: "Version of the API that the command answers in: `client.authentication.k8s.io/v1` or `client.authentication.k8s.io/v1beta1`.",
+				MarkdownDescription: "Version of the API that the command prints: `client.authentication.k8s.io/v1` or `client.authentication.k8s.io/v1beta1`.",
 				Validators:          []validator.String{stringvalidator.OneOf("client.authentication.k8s.io/v1", "client.authentication.k8s.io/v1beta1")},
 			},
 			"command": schema.StringAttribute{Required: true, MarkdownDescription: "Command to run.", Validators: []validator.String{stringvalidator.LengthAtLeast(1)}},

@@ -35,7 +35,7 @@ func (*cycleMachineSet) Schema(_ context.Context, _ action.SchemaRequest, resp *
 			},
 			"rollout":   rolloutAttribute(),
 			"evictions": tfschema.ActionEvictionsAttribute(),
-			"timeout":   tfschema.TimeoutAttribute("How long it may take once its turn comes, such as `90m`. Default: `60m`."),
+			"timeout":   tfschema.TimeoutAttribute("How long the rollout may take once its turn comes, such as `90m`. Default: `60m`."),
 		},
 	}
 }

@@ -27,7 +27,7 @@ func (*uncordonNodes) Schema(_ context.Context, _ action.SchemaRequest, resp *ac
 		Attributes: map[string]schema.Attribute{
 			"node_name":     tfschema.NodeNameAttribute(),
 			"node_selector": tfschema.NodeSelectorAttribute("Label selector of the nodes, all of which are uncordoned."),
-			"timeout":       tfschema.TimeoutAttribute("How long it may take for all nodes, such as `10m`. Default: `5m`."),
+			"timeout":       tfschema.TimeoutAttribute("How long the writes to all nodes may take, such as `10m`. Default: `5m`."),
 		},
 	}
 }

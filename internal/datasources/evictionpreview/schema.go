@@ -124,7 +124,7 @@ func podAttributes() map[string]schema.Attribute {
 		"reason":        text("Reason, as the end of a sentence that begins with the pod."),
 		"lost":          truth("Whether the pod is evicted and no controller recreates it."),
 		"placement":     text("`fits`, `pending` or `not_created` (quota or LimitRange); null without one or where the order decides."),
-		"reschedulable": truth("Deprecated, use `placement`: `false` where no node takes the pod again."),
+		"reschedulable": truth("Deprecated, use `placement`: `false` where no node fits."),
 		"budget":        text("PodDisruptionBudget of an evicted pod, null without one. Drains respect it, taint eviction bypasses it."),
 		"local_data":    truth("Whether the pod has `emptyDir` data, which is deleted with it."),
 	}
@@ -158,7 +158,7 @@ func summaryAttributes() map[string]schema.Attribute {
 		"pending":           count("Replacements that stay Pending in every order."),
 		"pending_max":       count("Replacements that stay Pending in the worst order."),
 		"preempted":         count("Pods on other nodes that preemption evicts, in the worst order."),
-		"not_reschedulable": count("Deprecated, use `pending_max`: evicted pods that no node takes again."),
+		"not_reschedulable": count("Deprecated, use `pending_max`: evicted pods for which no node fits."),
 	}
 }
 

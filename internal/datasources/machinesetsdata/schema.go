@@ -19,7 +19,7 @@ import (
 // Schema describes the data source.
 func (*machineSets) Schema(_ context.Context, _ datasource.SchemaRequest, resp *datasource.SchemaResponse) {
 	resp.Schema = schema.Schema{
-		MarkdownDescription: "OpenShift MachineSets with the taints of their templates, the owner of each taint, their machines, and how machines and nodes differ from the template. A template does not change existing machines: this shows which ones lack its taints. On a cluster without OpenShift's Machine API it is an error.",
+		MarkdownDescription: "OpenShift MachineSets: the taints of their templates with owners, their machines, and how machines and nodes differ from the template. A template does not change existing machines: this shows which ones lack its taints. On a cluster without OpenShift's Machine API it is an error.",
 		Attributes: map[string]schema.Attribute{
 			"namespace": schema.StringAttribute{
 				Optional:            true,
@@ -45,11 +45,11 @@ func setAttributes() map[string]schema.Attribute {
 		"namespace": text("Namespace of the MachineSet."),
 		"name":      text("Name of the MachineSet."),
 		"labels":    schema.MapAttribute{Computed: true, ElementType: types.StringType, MarkdownDescription: "Labels of the MachineSet."},
-		"role":      text("Role of its machines, such as `worker` or `infra`; null if its template names none."),
-		"replicas":  number("How many machines it asks for (`spec.replicas`)."),
+		"role":      text("Role of the machines, such as `worker` or `infra`; null if the template names none."),
+		"replicas":  number("Number of machines that the MachineSet asks for (`spec.replicas`)."),
 		"autoscaler": schema.SingleNestedAttribute{
 			Computed:            true,
-			MarkdownDescription: "Bounds within which an autoscaler scales it; null if none does.",
+			MarkdownDescription: "Bounds of the autoscaler, null without one.",
 			Attributes: map[string]schema.Attribute{
 				"name": text("MachineAutoscaler as `namespace/name`; null if none is named."),
 				"min":  number("Minimum number of machines."),
@@ -57,7 +57,7 @@ func setAttributes() map[string]schema.Attribute {
 			},
 		},
 		"taints":   list("Taints of the template, sorted by key and effect.", taintAttributes()),
-		"machines": list("Machines that it controls, sorted by name, those that are being deleted included.", machineAttributes()),
+		"machines": list("Machines of the MachineSet, sorted by name. Includes Machines that are being deleted.", machineAttributes()),
 		"rollout": schema.SingleNestedAttribute{
 			Computed:            true,
 			MarkdownDescription: "Rollout that has not ended, or null. The owner's next apply continues an interrupted one.",
@@ -65,7 +65,7 @@ func setAttributes() map[string]schema.Attribute {
 				"owner":      text("`id` of the kubetaint resource, or name of the action, that rolls out."),
 				"strategy":   text("Strategy of the rollout."),
 				"replicas":   number("How many machines the MachineSet asks for once the rollout has ended."),
-				"started_at": text("When it began, in RFC 3339."),
+				"started_at": text("Start of the rollout, in RFC 3339."),
 			},
 		},
 	}
@@ -84,10 +84,10 @@ func machineAttributes() map[string]schema.Attribute {
 	return map[string]schema.Attribute{
 		"name":     text("Name of the Machine."),
 		"phase":    text("Phase, such as `Provisioning`, `Running`, `Deleting` or `Failed`; null if it has none yet."),
-		"deleting": schema.BoolAttribute{Computed: true, MarkdownDescription: "Whether it is being deleted. The MachineSet's counts exclude it, though its node may drain."},
-		"error":    text("Why it failed; null if it has not."),
-		"node":     text("Name of its node; null until it has one."),
-		"zone":     text("Zone of its node, by the label `topology.kubernetes.io/zone`."),
+		"deleting": schema.BoolAttribute{Computed: true, MarkdownDescription: "Whether the Machine is being deleted. The MachineSet's counts exclude it; its node may drain."},
+		"error":    text("Cause of the Machine's failure, null without one."),
+		"node":     text("Name of the Machine's node, null until it has one."),
+		"zone":     text("Zone of the Machine's node, by the label `topology.kubernetes.io/zone`."),
 		"differences": list("Taints that differ from the template, sorted by key and effect. Empty while being deleted.",
 			map[string]schema.Attribute{
 				"on":         text("`" + onMachine + "` or `" + onNode + "`. OpenShift ignores taints that only the node has."),

@@ -62,18 +62,18 @@ func workloadAttributes() map[string]schema.Attribute {
 		"kind":        text("Kind of the top owner, such as `Deployment`; `Pod` without one, `Node` for static pods."),
 		"name":        text("Name of the workload."),
 		"pods":        number("Number of running pods that were judged."),
-		"pods_differ": truth("Whether its pods differ, as during a rollout. The least tolerant pod is shown."),
+		"pods_differ": truth("Whether pods of the workload differ, as during a rollout. The least tolerant is shown."),
 		"tolerates":   truth("Whether all taints are tolerated, forever or for a time."),
 		"for_seconds": number("Seconds for which all `taints` are tolerated; null: forever, `0`: not at all."),
-		"uncertain":   truth("Whether the answer depends on the feature gate `TaintTolerationComparisonOperators`. Set `comparison_operators` to decide it."),
+		"uncertain":   truth("Whether the result depends on the feature gate `TaintTolerationComparisonOperators`. Set `comparison_operators` to decide it."),
 		"taints": schema.ListNestedAttribute{
 			Computed:            true,
-			MarkdownDescription: "The answer for each taint, sorted by key and effect.",
+			MarkdownDescription: "Result for each taint, sorted by key and effect.",
 			NestedObject: schema.NestedAttributeObject{Attributes: map[string]schema.Attribute{
 				"taint":       text("The taint in kubectl's notation."),
 				"tolerates":   truth("Whether the taint is tolerated, forever or for a time."),
 				"for_seconds": number("Seconds for which the taint is tolerated; null: forever, `0`: not at all."),
-				"uncertain":   truth("Whether the answer for this taint depends on the feature gate, as above."),
+				"uncertain":   truth("Whether the result for this taint depends on the feature gate, as above."),
 				"toleration":  text("Toleration that decides: the first in the pod's list that matches. Null if none does."),
 				"shadowed": schema.ListAttribute{
 					Computed:            true,

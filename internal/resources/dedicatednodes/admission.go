@@ -55,7 +55,7 @@ func admissionAttribute() schema.Attribute {
 			},
 			"match": schema.SingleNestedAttribute{
 				Required:            true,
-				MarkdownDescription: "Pods that the policy selects: those that meet every condition.",
+				MarkdownDescription: "Conditions that new pods must meet to get the tolerations. All must match.",
 				Attributes:          tfschema.MatchAttributes(),
 			},
 			"toleration_seconds": schema.Int64Attribute{

@@ -23,7 +23,7 @@ import (
 func (r *namespaceTolerations) Schema(_ context.Context, _ resource.SchemaRequest, resp *resource.SchemaResponse) {
 	oneList := setvalidator.AtLeastOneOf(path.MatchRoot("default"), path.MatchRoot("allowed"))
 	resp.Schema = schema.Schema{
-		MarkdownDescription: "Manages the tolerations that new pods of a namespace get, and those that they may have, without touching other entries. They are entries of the annotations `" +
+		MarkdownDescription: "Manages the default and the allowed tolerations of new pods in a namespace, without touching other entries. They are entries of the annotations `" +
 			admission.DefaultsAnnotation + "` and `" + admission.WhitelistAnnotation + "`. The admission plug-in PodTolerationRestriction reads them. It is on by default on OpenShift and off by default on Kubernetes; the plan warns where it is off.",
 		Attributes: map[string]schema.Attribute{
 			"id": tfschema.IDAttribute(tfschema.IDDescription),
@@ -33,7 +33,7 @@ func (r *namespaceTolerations) Schema(_ context.Context, _ resource.SchemaReques
 				PlanModifiers:       []planmodifier.String{stringplanmodifier.RequiresReplace()},
 				Validators:          []validator.String{stringvalidator.LengthBetween(1, 63)},
 			},
-			"default": tfschema.TolerationsAttribute("Tolerations added to new pods of the namespace, unless one of theirs covers them.", oneList),
+			"default": tfschema.TolerationsAttribute("Tolerations added to new pods of the namespace, unless a pod's own toleration covers them.", oneList),
 			"allowed": tfschema.TolerationsAttribute("Tolerations that pods of the namespace may have. **The first entry rejects all others**.", oneList),
 		},
 	}

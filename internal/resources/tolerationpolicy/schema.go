@@ -33,10 +33,10 @@ func (r *tolerationPolicy) Schema(_ context.Context, _ resource.SchemaRequest, r
 			},
 			"match": schema.SingleNestedAttribute{
 				Required:            true,
-				MarkdownDescription: "Pods that get the tolerations: those that meet every condition.",
+				MarkdownDescription: "Conditions that new pods must meet to get the tolerations. All must match.",
 				Attributes:          tfschema.MatchAttributes(),
 			},
-			"tolerations": tfschema.TolerationsAttribute("Tolerations for new pods, unless theirs cover them. Removed ones stay while pods need them."),
+			"tolerations": tfschema.TolerationsAttribute("Tolerations for new pods that lack them. Removed entries are kept while pods need them."),
 			"pin": schema.MapAttribute{
 				Optional:            true,
 				ElementType:         types.StringType,

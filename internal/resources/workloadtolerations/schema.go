@@ -76,7 +76,7 @@ func (r *workloadTolerations) Schema(ctx context.Context, _ resource.SchemaReque
 func workloadAttribute() schema.Attribute {
 	return schema.SingleNestedAttribute{
 		Required:            true,
-		MarkdownDescription: "Which workload. Either `name` or `selector` is required. Changing it replaces the resource.",
+		MarkdownDescription: "Workload. Either `name` or `selector` is required. Changing it replaces the resource.",
 		PlanModifiers:       []planmodifier.Object{objectplanmodifier.RequiresReplaceIf(anotherWorkload, "another workload replaces the resource", "another workload replaces the resource")},
 		Attributes: map[string]schema.Attribute{
 			"api_version": tfschema.WorkloadAPIVersion(),
@@ -100,7 +100,7 @@ func workloadAttribute() schema.Attribute {
 func (r *workloadTolerations) IdentitySchema(_ context.Context, _ resource.IdentitySchemaRequest, resp *resource.IdentitySchemaResponse) {
 	resp.IdentitySchema = identityschema.Schema{
 		Attributes: map[string]identityschema.Attribute{
-			"api_version": identityschema.StringAttribute{OptionalForImport: true, Description: "API version, for kinds that are not known to the provider."},
+			"api_version": identityschema.StringAttribute{OptionalForImport: true, Description: "API version, for kinds that are not built in."},
 			"kind":        identityschema.StringAttribute{RequiredForImport: true, Description: "Kind of the workload."},
 			"namespace":   identityschema.StringAttribute{OptionalForImport: true, Description: "Namespace of the workload, if it has one."},
 			"name":        identityschema.StringAttribute{OptionalForImport: true, Description: "Name of the workload."},

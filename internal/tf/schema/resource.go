@@ -51,7 +51,7 @@ func OnConflictAttribute() schema.Attribute {
 		Optional:            true,
 		Computed:            true,
 		Default:             stringdefault.StaticString(OnConflictFail),
-		MarkdownDescription: "If one of the taints exists without an owner: `fail` (default), or `adopt` it.",
+		MarkdownDescription: "What to do with a taint without an owner: `fail` (default) or `adopt`.",
 		Validators:          []validator.String{stringvalidator.OneOf(OnConflictFail, OnConflictAdopt)},
 	}
 }
