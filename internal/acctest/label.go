@@ -39,7 +39,8 @@ func (w *Walk) receive(all []*tfprotov6.Diagnostic) {
 		if !w.labels {
 			one.Summary = unlabelled(one.Summary)
 		}
-		messages.Got(w.t, one.Summary, one.Detail)
+		messages.Got(w.t, one.Summary)
+		messages.GotDetail(w.t, one.Detail)
 		if bare(one) {
 			w.t.Errorf("the summary names no object, taint or id, so that two blocks of one run would share it: %s", one.Summary)
 		}

@@ -32,7 +32,7 @@ func TestCycleMachineSet_replacesNothingWhereNoControllerActs(t *testing.T) {
 // TestCycleMachineSet_warnsWhereNoControllerActsAnyMore, and ends when its time is over.
 func TestCycleMachineSet_warnsWhereNoControllerActsAnyMore(t *testing.T) {
 	t.Parallel()
-	messages.Expect(t, "timed out")
+	messages.Expect(t, "the rollout timed out", "Unable to replace the machines of")
 	acctest.OnFake(t, func(t *testing.T, c *acctest.Cluster) {
 		set := c.Unattended(t, c.Namespace(t))
 		c.MachineOf(t, set, "m1")

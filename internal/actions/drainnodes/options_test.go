@@ -12,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/acctest"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/test/messages"
 )
 
 // guarded is a node with a Deployment whose PodDisruptionBudget allows no eviction.
@@ -49,6 +50,7 @@ func podsOn(t *testing.T, c *acctest.Cluster, node string) string {
 // everything else does not have.
 func TestDrainNodes_disableEvictionDeletesPods(t *testing.T) {
 	t.Parallel()
+	messages.Expect(t, "Unable to drain", "the drain timed out")
 	acctest.OnFakeWithControllers(t, func(t *testing.T, c *acctest.Cluster) {
 		node, _ := guarded(t, c)
 		config := func(more ...any) map[string]any {

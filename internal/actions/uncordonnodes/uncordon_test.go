@@ -17,6 +17,7 @@ import (
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/acctest"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/test/fakeapi/controllers"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/test/messages"
 )
 
 const typeName = "kubetaint_uncordon_nodes"
@@ -280,6 +281,7 @@ func TestUncordonNodes_aNodeThatIsDeletedDuringTheWrite(t *testing.T) {
 // TestUncordonNodes_leastRights are those that the guide on permissions names: no warning, also after a conflict.
 func TestUncordonNodes_leastRights(t *testing.T) {
 	t.Parallel()
+	messages.Expect(t, "Unable to uncordon")
 	rights := []rbacv1.PolicyRule{
 		{APIGroups: []string{""}, Resources: []string{"nodes"}, Verbs: []string{"list", "get", "patch"}},
 		{APIGroups: []string{""}, Resources: []string{"namespaces"}, ResourceNames: []string{"kube-system"}, Verbs: []string{"get"}},

@@ -8,12 +8,14 @@ import (
 	"testing"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/acctest"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/test/messages"
 )
 
 // TestEvictionPreview_tolerationsOfMonitoringCountForItsPods has tolerations added to the ConfigMap of
 // OpenShift's monitoring: they count for the pods of each component, and components without pods are no mistake.
 func TestEvictionPreview_tolerationsOfMonitoringCountForItsPods(t *testing.T) {
 	t.Parallel()
+	messages.Expect(t, "No pod is owned by")
 	for name, want := range map[string]int64{"cluster-monitoring-config": 1, "misspelled": 4} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

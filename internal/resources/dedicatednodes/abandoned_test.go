@@ -40,7 +40,7 @@ func TestDedicatedNodes_aFailedCreateIsGivenUpAsItsErrorSays(t *testing.T) {
 // configuration names fewer objects.
 func TestDedicatedNodes_namesWhatACreateDoesNotAdopt(t *testing.T) {
 	t.Parallel()
-	messages.Expect(t, "leaves entries of an earlier create", "lose their place")
+	messages.Expect(t, "leaves entries of an earlier create", "lose their place", "Entries owned by … were left in …")
 	for name, tt := range map[string]struct {
 		// applied is set where the plan is applied all the same.
 		applied bool

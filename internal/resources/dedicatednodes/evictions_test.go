@@ -61,6 +61,7 @@ func TestDedicatedNodes_onlyIsCheckedAtPlanAndAgainBeforeTheFirstWrite(t *testin
 
 func TestDedicatedNodes_planTellsWhatALabelsNewValueDoesToADaemonSet(t *testing.T) {
 	t.Parallel()
+	messages.Expect(t, "are replaced simultaneously")
 	onFake(t, func(t *testing.T, c *acctest.Cluster) {
 		p := newPool(t, c, "DaemonSet")
 		tf, i := terraform(t, c), newInstance()
@@ -85,7 +86,7 @@ func TestDedicatedNodes_planTellsWhatALabelsNewValueDoesToADaemonSet(t *testing.
 // guess.
 func TestDedicatedNodes_whatOthersOfTheRunPlanIsNotDenied(t *testing.T) {
 	t.Parallel()
-	messages.Expect(t, "unless the tolerations of this plan come first")
+	messages.Expect(t, "unless the tolerations of this plan come first", "may evict … pod")
 	onFake(t, func(t *testing.T, c *acctest.Cluster) {
 		p := newPool(t, c)
 		c.Deployment(t, p.namespace, "stranger", 1, func(spec *corev1.PodSpec) {
@@ -114,6 +115,7 @@ func TestDedicatedNodes_whatOthersOfTheRunPlanIsNotDenied(t *testing.T) {
 // could run there.
 func TestDedicatedNodes_strandedPodsAreRefused(t *testing.T) {
 	t.Parallel()
+	messages.Expect(t, "apply will refuse this")
 	onFake(t, func(t *testing.T, c *acctest.Cluster) {
 		p := newPool(t, c, "Deployment")
 		tf, i := terraform(t, c), newInstance()

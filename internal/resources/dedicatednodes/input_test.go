@@ -17,6 +17,7 @@ import (
 
 func TestDedicatedNodes_badInputNamesTheAttributeAndWhatIsAllowed(t *testing.T) {
 	t.Parallel()
+	messages.Expect(t, "Unable to manage the reserved label", "Unable to pin", "Unable to find … \"…/…\"")
 	onFake(t, func(t *testing.T, c *acctest.Cluster) {
 		tf := terraform(t, c)
 		base := map[string]any{"node_selector": "pool=nobody", "taints": acctest.Objects(t, "team=a:NoExecute")}

@@ -18,7 +18,8 @@ import (
 // TestMachineSetTaints_refusals is what a plan refuses before anything is written.
 func TestMachineSetTaints_refusals(t *testing.T) {
 	t.Parallel()
-	messages.Expect(t, "this resource did not write it", "Unable to roll … out with this")
+	messages.Expect(t, "Unable to roll … out with this")
+	messages.ExpectDetail(t, "this resource did not write it")
 	for name, tt := range map[string]struct {
 		set      func(*acctest.MachineSet)
 		strategy string

@@ -123,6 +123,7 @@ func TestNamespaceTolerations_lifecycle(t *testing.T) {
 // requests or limits.
 func TestNamespaceTolerations_warnsInAnEmptyNamespace(t *testing.T) {
 	t.Parallel()
+	messages.Expect(t, "Every new pod of namespace … would be rejected", "with requests or limits would be rejected")
 	for name, tt := range map[string]struct{ allowed, summary, add string }{
 		"nothing of what admission adds": {"team*", "Every new pod of namespace %q would be rejected",
 			"node.kubernetes.io/not-ready Exists:NoExecute for 300s\n  node.kubernetes.io/unreachable Exists:NoExecute for 300s\n  node.kubernetes.io/memory-pressure Exists:NoSchedule"},
@@ -146,6 +147,18 @@ func TestNamespaceTolerations_warnsInAnEmptyNamespace(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestNamespaceTolerations_warnsOfPodsThatCouldNotBeRecreated: a running pod has a toleration that the list does not allow.
+func TestNamespaceTolerations_warnsOfPodsThatCouldNotBeRecreated(t *testing.T) {
+	t.Parallel()
+	messages.Expect(t, "could not be recreated")
+	acctest.OnFake(t, func(t *testing.T, c *acctest.Cluster) {
+		s := stageOn(t, c)
+		c.Node(t, acctest.Node{Name: "a"})
+		c.Pod(t, s.namespace, "before", "a", func(p *corev1.Pod) { p.Spec.Tolerations = acctest.ParseTolerations(t, "old*") })
+		acctest.WantAll(t, s.tf.Plan(t, fresh(), s.config("", "team*")).Diagnostics.Warnings(), `1 running pod of namespace "`+s.namespace+`" could not be recreated`, "old Exists: Pod/before")
+	})
 }
 
 func TestNamespaceTolerations_import(t *testing.T) {
@@ -182,7 +195,7 @@ func TestNamespaceTolerations_import(t *testing.T) {
 
 func TestNamespaceTolerations_ofTwoResources(t *testing.T) {
 	t.Parallel()
-	messages.Expect(t, "have no effect: the admission plug-in PodTolerationRestriction is off")
+	messages.Expect(t, "have no effect: the admission plug-in PodTolerationRestriction is off", "is owned by another resource")
 	acctest.OnFake(t, func(t *testing.T, c *acctest.Cluster) {
 		s, one, other := stageOn(t, c), fresh(), fresh()
 		s.tf.Settle(s.t, one, s.config("team=a:NoSchedule", ""))

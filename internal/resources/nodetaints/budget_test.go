@@ -108,7 +108,8 @@ func TestNodeTaints_destroyThatPutsBackATaintIsPreviewedAndBudgeted(t *testing.T
 
 func TestNodeTaints_withoutPermissionForPodsOnlyABudgetFails(t *testing.T) {
 	t.Parallel()
-	messages.Expect(t, "The credentials have no permission", "Unable to check the eviction limits for", "Unable to preview")
+	messages.ExpectDetail(t, "The credentials have no permission")
+	messages.Expect(t, "Unable to check the eviction limits for", "Unable to preview")
 	acctest.OnFake(t, func(t *testing.T, c *acctest.Cluster) {
 		name := acctest.Name(t, "node")
 		c.Node(t, acctest.Node{Name: name})

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/acctest"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/test/messages"
 )
 
 // TestNodeTaints_newResourceKeepsEntriesOfAnOlderOneOfTheSameId: an id is that
@@ -45,6 +46,8 @@ func TestNodeTaints_newResourceKeepsEntriesOfAnOlderOneOfTheSameId(t *testing.T)
 // creates before it destroys, and fails it after its first write.
 func TestNodeTaints_replacementThatFailsHalfWay(t *testing.T) {
 	t.Parallel()
+	messages.Expect(t, "Taints owned by … were left on …")
+	messages.ExpectDetail(t, "another instance of the resource wrote it")
 	begin := func(t *testing.T, c *acctest.Cluster) (*acctest.Terraform, *acctest.Instance, []string, map[string]any) {
 		t.Helper()
 		pool, nodes := pool(t, c, 2)

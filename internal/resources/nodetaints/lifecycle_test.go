@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/acctest"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/test/messages"
 )
 
 const typeName = "kubetaint_node_taints"
@@ -67,6 +68,7 @@ func TestNodeTaints_lifecycle(t *testing.T) {
 
 func TestNodeTaints_previewNamesPods(t *testing.T) {
 	t.Parallel()
+	messages.Expect(t, "evicts … pod")
 	acctest.OnFake(t, func(t *testing.T, c *acctest.Cluster) {
 		tf := terraform(t, c)
 		name, namespace := acctest.Name(t, "node"), c.Namespace(t)

@@ -12,7 +12,8 @@ import (
 
 func TestNodeTaints_conflictNamesTheOtherOwner(t *testing.T) {
 	t.Parallel()
-	messages.Expect(t, "Unable to claim taint … on …", "is owned by …")
+	messages.Expect(t, "Unable to claim taint … on …")
+	messages.ExpectDetail(t, "is owned by …")
 	acctest.OnFake(t, func(t *testing.T, c *acctest.Cluster) {
 		tf, name := terraform(t, c), acctest.Name(t, "node")
 		c.Node(t, acctest.Node{Name: name})

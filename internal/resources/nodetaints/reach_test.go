@@ -26,7 +26,7 @@ func TestNodeTaints_otherClusterUnderTheSameStateIsAnErrorAndNothingIsRead(t *te
 
 func TestNodeTaints_clusterOutOfReachKeepsTheState(t *testing.T) {
 	t.Parallel()
-	messages.Expect(t, "Unable to read the cluster", "the credentials were refused")
+	messages.Expect(t, "Unable to read the cluster", "so the plan is made without it", "the credentials were refused")
 	acctest.OnFake(t, func(t *testing.T, c *acctest.Cluster) {
 		pool, nodes := pool(t, c, 1)
 		proxy := c.Proxy(t)

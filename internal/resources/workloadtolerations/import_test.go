@@ -125,7 +125,7 @@ func TestWorkloadTolerations_importOfMarkedEntriesLeavesTheOthers(t *testing.T) 
 
 func TestWorkloadTolerations_importErrors(t *testing.T) {
 	t.Parallel()
-	messages.Expect(t, "Unable to find", "Unable to import")
+	messages.Expect(t, "Unable to import")
 	inShop(t, func(t *testing.T, s *shop) {
 		empty := s.make("Deployment", "empty", 0, "", nil)
 		other := s.make("Deployment", "other", 0, "", nil)

@@ -123,7 +123,7 @@ func TestWorkloadTolerations_foreignEntryThatDiffersInSecondsAloneStays(t *testi
 
 func TestWorkloadTolerations_unreadableRecordIsAnErrorBeforeAWrite(t *testing.T) {
 	t.Parallel()
-	messages.Expect(t, "is damaged")
+	messages.Expect(t, "the annotation … is damaged")
 	inShop(t, func(t *testing.T, s *shop) {
 		thing := s.make("Deployment", "web", 0, "foreign*", nil)
 		s.c.Change(t, thing, "somebody", `{"metadata":{"annotations":{"`+toleration.OwnedAnnotation+`":"garbage"}}}`)

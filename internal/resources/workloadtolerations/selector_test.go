@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/acctest"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/test/messages"
 )
 
 // labelled gives a workload a label; an empty value takes it away.
@@ -128,6 +129,7 @@ func TestWorkloadTolerations_sameSelectorInOtherWordsIsNoChange(t *testing.T) {
 
 func TestWorkloadTolerations_selectorWithoutAMatchWarnsAndDoesNotWait(t *testing.T) {
 	t.Parallel()
+	messages.Expect(t, "No workload is found")
 	inShop(t, func(t *testing.T, s *shop) {
 		i, config := s.fresh(), s.managing("Deployment", "tier=gpu", "team=a:NoExecute")
 		d := s.apply(i, config)

@@ -15,6 +15,7 @@ import (
 
 func TestWorkloadTolerations_destroySaysWhatRestartsAndWhatStays(t *testing.T) {
 	t.Parallel()
+	messages.Expect(t, "stays for now")
 	inShop(t, func(t *testing.T, s *shop) {
 		thing := s.make("Deployment", "web", 3, "foreign*", nil)
 		i := s.fresh()
@@ -58,7 +59,7 @@ func TestWorkloadTolerations_shadowedTolerationsArePointedOut(t *testing.T) {
 
 func TestWorkloadTolerations_ownerThatRevertsIsNamed(t *testing.T) {
 	t.Parallel()
-	messages.Expect(t, "is owned by")
+	messages.Expect(t, "… \"…\" is owned by …")
 	inShop(t, func(t *testing.T, s *shop) {
 		widget := s.c.Look(t, s.widget("gpu", nil))
 		thing := s.make("Deployment", "web", 1, "", nil)
@@ -76,7 +77,7 @@ func TestWorkloadTolerations_ownerThatRevertsIsNamed(t *testing.T) {
 
 func TestWorkloadTolerations_namespaceThatDoesNotAllowThem(t *testing.T) {
 	t.Parallel()
-	messages.Expect(t, "does not allow")
+	messages.Expect(t, "does not allow … to tolerate …")
 	inShop(t, func(t *testing.T, s *shop) {
 		thing := s.make("Deployment", "web", 0, "", nil)
 		allow := func(annotation string) {
@@ -110,7 +111,7 @@ func TestWorkloadTolerations_namespaceThatDoesNotAllowThem(t *testing.T) {
 // A restart loses all pods where the namespace rejects what admission itself adds to them.
 func TestWorkloadTolerations_namespaceThatRejectsEveryPod(t *testing.T) {
 	t.Parallel()
-	messages.Expect(t, "rejects every new pod")
+	messages.Expect(t, "rejects every new pod of …", "rejects new pods of … with requests or limits")
 	inShop(t, func(t *testing.T, s *shop) {
 		thing := s.make("Deployment", "web", 1, "", nil)
 		config := s.manage(thing, "team=a:NoExecute", nil)

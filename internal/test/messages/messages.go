@@ -16,31 +16,58 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 )
 
-// missing are the messages that running tests have not produced yet, by the name of the test.
+// place is the part of a message in which a text is.
+type place bool
+
+const (
+	summary place = false
+	detail  place = true
+)
+
+// wish is a text that a running test has not produced yet.
+type wish struct {
+	text string
+	in   place
+}
+
+// missing are these texts, by the name of the test.
 var missing = struct {
 	sync.Mutex
-	of map[string][]string
-}{of: map[string][]string{}}
+	of map[string][]wish
+}{of: map[string][]wish{}}
 
-// Expect fails the test at its end for each message that neither it nor a subtest has passed to Got.
-// "…" stands for text that differs. A test of internal/provider reads the calls: they are
+// Expect fails the test at its end for each text that is in no summary which it or a subtest has passed
+// to Got. "…" stands for text that differs. A test of internal/provider reads the calls: they are
 // statements of the test itself, and have literals.
 //
 // A test that is skipped produces nothing, nor may one of which -run chooses a subtest.
-func Expect(t testing.TB, wanted ...string) {
+func Expect(t testing.TB, summaries ...string) {
+	t.Helper()
+	expect(t, summary, summaries)
+}
+
+// ExpectDetail does the same for texts of details.
+func ExpectDetail(t testing.TB, details ...string) {
+	t.Helper()
+	expect(t, detail, details)
+}
+
+func expect(t testing.TB, in place, wanted []string) {
 	t.Helper()
 	t.Cleanup(func() {
 		if left := take(t); len(left) > 0 && !t.Skipped() && !choosesSubtest() {
-			t.Errorf("the test has not produced these messages, which the guide on troubleshooting explains: %q", left)
+			t.Errorf("the test has not produced these texts, which the guide on troubleshooting explains: %+v", left)
 		}
 	})
 	missing.Lock()
 	defer missing.Unlock()
-	missing.of[root(t)] = append(missing.of[root(t)], wanted...)
+	for _, text := range wanted {
+		missing.of[root(t)] = append(missing.of[root(t)], wish{text, in})
+	}
 }
 
-// take returns the messages that a test has not produced, and forgets them.
-func take(t testing.TB) []string {
+// take returns what a test has not produced, and forgets it.
+func take(t testing.TB) []wish {
 	t.Helper()
 	missing.Lock()
 	defer missing.Unlock()
@@ -49,28 +76,41 @@ func take(t testing.TB) []string {
 	return left
 }
 
-// Got records the texts of messages that the code under test has returned.
-func Got(t testing.TB, texts ...string) {
+// Got records summaries that the code under test has returned.
+func Got(t testing.TB, summaries ...string) {
+	t.Helper()
+	got(t, summary, summaries)
+}
+
+// GotDetail records details that the code under test has returned.
+func GotDetail(t testing.TB, details ...string) {
+	t.Helper()
+	got(t, detail, details)
+}
+
+// GotAll records the summaries and details of diagnostics that the code under test has returned.
+func GotAll(t testing.TB, all diag.Diagnostics) {
+	t.Helper()
+	for _, one := range all {
+		Got(t, one.Summary())
+		GotDetail(t, one.Detail())
+	}
+}
+
+func got(t testing.TB, in place, texts []string) {
 	t.Helper()
 	missing.Lock()
 	defer missing.Unlock()
 	if left := missing.of[root(t)]; len(left) > 0 {
-		missing.of[root(t)] = slices.DeleteFunc(left, func(message string) bool {
-			return slices.ContainsFunc(texts, pattern(message).MatchString)
+		missing.of[root(t)] = slices.DeleteFunc(left, func(w wish) bool {
+			return w.in == in && slices.ContainsFunc(texts, func(text string) bool { return Matches(w.text, text) })
 		})
 	}
 }
 
-// GotAll records the messages of diagnostics that the code under test has returned.
-func GotAll(t testing.TB, all diag.Diagnostics) {
-	t.Helper()
-	for _, one := range all {
-		Got(t, one.Summary(), one.Detail())
-	}
-}
-
-func pattern(message string) *regexp.Regexp {
-	return regexp.MustCompile(strings.ReplaceAll(regexp.QuoteMeta(message), "…", ".*"))
+// Matches reports whether a part of a text is the wanted one, in which "…" stands for what differs.
+func Matches(wanted, text string) bool {
+	return regexp.MustCompile(strings.ReplaceAll(regexp.QuoteMeta(wanted), "…", ".*")).MatchString(text)
 }
 
 // root returns the name of the test without those of subtests.

@@ -33,9 +33,11 @@ func TestExpect_failsATestThatDoesNotProduceTheMessage(t *testing.T) {
 	for name, tt := range map[string]struct {
 		from    string
 		got     string
+		detail  bool
 		skipped bool
 		fails   bool
 	}{
+		"the text in a detail":           {from: "a", got: `Unable to find "web" here`, detail: true, fails: true},
 		"the message":                    {from: "a", got: `Unable to find "web" here`},
 		"the message of a subtest":       {from: "a/case/deeper", got: `Unable to find "web" here`},
 		"another message":                {from: "a", got: "Unable to find", fails: true},
@@ -50,7 +52,31 @@ func TestExpect_failsATestThatDoesNotProduceTheMessage(t *testing.T) {
 			t.Parallel()
 			a := &asked{name: name + " a", skipped: tt.skipped}
 			Expect(a, "Unable to find … here")
-			Got(&asked{name: name + " " + tt.from}, tt.got)
+			say := Got
+			if tt.detail {
+				say = GotDetail
+			}
+			say(&asked{name: name + " " + tt.from}, tt.got)
+			a.end()
+			if a.failed != tt.fails {
+				t.Errorf("failed is %v, want %v", a.failed, tt.fails)
+			}
+		})
+	}
+}
+
+// TestExpectDetail_needsADetail: a summary with the same text does not count.
+func TestExpectDetail_needsADetail(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		say   func(testing.TB, ...string)
+		fails bool
+	}{"a detail": {GotDetail, false}, "a summary": {Got, true}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			a := &asked{name: "detail " + name}
+			ExpectDetail(a, "did not write it")
+			tt.say(a, "This resource did not write it.")
 			a.end()
 			if a.failed != tt.fails {
 				t.Errorf("failed is %v, want %v", a.failed, tt.fails)

@@ -15,6 +15,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/types"
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/test/messages"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/tf/message"
 	tfschema "github.com/kubetaint/terraform-provider-kubetaint/internal/tf/schema"
 )
@@ -100,6 +101,7 @@ func expect(t *testing.T, diags diag.Diagnostics, want string) {
 
 func TestWarnKeyless_saysWhoseItIsAndWhatItTolerates(t *testing.T) {
 	t.Parallel()
+	messages.Expect(t, "has no key and tolerates every")
 	for effect, want := range map[string]string{
 		"":          `A toleration of Deployment "shop/web" has no key and tolerates every taint`,
 		"NoExecute": `A toleration of Deployment "shop/web" has no key and tolerates every NoExecute taint`,
@@ -107,6 +109,7 @@ func TestWarnKeyless_saysWhoseItIsAndWhatItTolerates(t *testing.T) {
 		var diags diag.Diagnostics
 		set := tfschema.TolerationSet(context.Background(), []corev1.Toleration{{Operator: "Exists", Effect: corev1.TaintEffect(effect)}, {Key: "a", Operator: "Exists"}}, &diags)
 		tfschema.WarnKeyless(context.Background(), `Deployment "shop/web"`, set, path.Root("tolerations"), &diags)
+		messages.GotAll(t, diags)
 		expect(t, diags, want)
 		if detail := diags[0].Detail(); !strings.Contains(detail, `check the spelling of "key"`) {
 			t.Errorf("it names no spelling: %s", detail)

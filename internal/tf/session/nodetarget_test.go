@@ -8,10 +8,13 @@ import (
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/types"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/test/messages"
 )
 
 func TestNodeTarget(t *testing.T) {
 	t.Parallel()
+	messages.Expect(t, "Unable to read the selector")
 	null, unknown := types.StringNull(), types.StringUnknown()
 	for name, tt := range map[string]struct {
 		name, selector types.String
@@ -29,6 +32,7 @@ func TestNodeTarget(t *testing.T) {
 			t.Parallel()
 			var diags diag.Diagnostics
 			got, known := NodeTarget(tt.name, tt.selector, &diags)
+			messages.GotAll(t, diags)
 			if got.String() != tt.want || known != tt.known || diags.HasError() != tt.fails {
 				t.Errorf("got %s, %t, %v", got, known, diags)
 			}

@@ -11,6 +11,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/test/messages"
 )
 
 // process returns the ledger of a process of a run that was started at a moment.
@@ -26,6 +28,7 @@ func process(t *testing.T, dir string, run, number int, started time.Time) *Ledg
 // TestLedger_Distinct: each step is a process that uses a summary, and what it gets.
 func TestLedger_Distinct(t *testing.T) {
 	t.Parallel()
+	messages.Expect(t, "(provider block …)")
 	type step struct {
 		run, process int
 		// next is set for a process of the next step of the run.
@@ -50,7 +53,9 @@ func TestLedger_Distinct(t *testing.T) {
 				if s.next && !in {
 					started, in = time.Now(), true
 				}
-				if got := process(t, dir, s.run, s.process, started).Distinct(s.summary); got != s.want {
+				got := process(t, dir, s.run, s.process, started).Distinct(s.summary)
+				messages.Got(t, got)
+				if got != s.want {
 					t.Errorf("step %d: %q, want %q", i, got, s.want)
 				}
 			}
