@@ -23,6 +23,21 @@ type Claim struct {
 	Release bool
 }
 
+// TakingOver is the same of a create, which adopts a policy that carries its id.
+func (c Claim) TakingOver() Claim {
+	c.TakeOver = true
+	return c
+}
+
+// Released is the same given up.
+func (c Claim) Released() Claim {
+	c.Release = true
+	return c
+}
+
+// Entries are none: a policy is owned as a whole.
+func (c Claim) Entries() []string { return nil }
+
 // Conflict is the error where a policy of the wanted name has another owner.
 type Conflict struct {
 	Name string

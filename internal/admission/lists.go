@@ -101,7 +101,25 @@ func (l Lists) TooLarge() string {
 
 // ListClaim is what one resource wants of the lists of a namespace.
 type ListClaim struct {
+	Namespace        string
 	Default, Allowed toleration.Claim
+}
+
+// TakingOver is the same of a create, which adopts what carries its id.
+func (c ListClaim) TakingOver() ListClaim {
+	c.Default.TakeOver, c.Allowed.TakeOver = true, true
+	return c
+}
+
+// Released is the same given up.
+func (c ListClaim) Released() ListClaim {
+	c.Default.Release, c.Allowed.Release = true, true
+	return c
+}
+
+// Entries are those of both lists.
+func (c ListClaim) Entries() []toleration.ID {
+	return slices.Concat(toleration.IDs(c.Default.Tolerations), toleration.IDs(c.Allowed.Tolerations))
 }
 
 // MergedLists is the outcome of a merge.

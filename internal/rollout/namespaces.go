@@ -65,8 +65,8 @@ func MergeLists(claim admission.ListClaim, seen admission.Lists) (admission.Merg
 // EnforceLists makes the lists of a namespace as a claim wants them, merged from the namespace as it
 // is read for the write, and returns them. Errors: those of MergeLists and of
 // kube.Cluster.EditNamespaceLists.
-func EnforceLists(ctx context.Context, cluster *kube.Cluster, namespace string, claim admission.ListClaim) (admission.Lists, error) {
-	written, err := cluster.EditNamespaceLists(ctx, namespace, func(seen *kube.NamespaceLists) (*admission.Lists, error) {
+func EnforceLists(ctx context.Context, cluster *kube.Cluster, claim admission.ListClaim) (admission.Lists, error) {
+	written, err := cluster.EditNamespaceLists(ctx, claim.Namespace, func(seen *kube.NamespaceLists) (*admission.Lists, error) {
 		merged, err := MergeLists(claim, seen.Lists)
 		if err != nil || !merged.Changed {
 			return nil, err

@@ -21,6 +21,11 @@ import (
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/tf/session"
 )
 
+var (
+	_ action.ActionWithValidateConfig = (*cycleMachineSet)(nil)
+	_ managed.ActionModel[wanted]     = model{}
+)
+
 // defaultTimeout leaves machines their time: a drain that was refused is tried again
 // after ten minutes at worst, and a machine takes as long to come.
 const defaultTimeout = 60 * time.Minute

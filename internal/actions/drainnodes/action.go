@@ -16,6 +16,11 @@ import (
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/tf/message"
 )
 
+var (
+	_ action.ActionWithConfigValidators = (*drainNodes)(nil)
+	_ managed.ActionModel[wanted]       = model{}
+)
+
 // defaultTimeout leaves pods the time that their grace periods and their PDBs ask
 // for.
 const defaultTimeout = 60 * time.Minute

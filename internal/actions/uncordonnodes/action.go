@@ -18,6 +18,11 @@ import (
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/tf/session"
 )
 
+var (
+	_ action.ActionWithConfigValidators = (*uncordonNodes)(nil)
+	_ managed.ActionModel[wanted]       = model{}
+)
+
 // defaultTimeout is enough for a thousand nodes, and for the restart of an API server.
 const defaultTimeout = 5 * time.Minute
 

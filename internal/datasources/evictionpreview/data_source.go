@@ -35,12 +35,7 @@ type dataSource struct {
 
 // NewDataSource returns the data source.
 func NewDataSource() datasource.DataSource {
-	return &dataSource{}
-}
-
-// Metadata names the data source.
-func (*dataSource) Metadata(_ context.Context, _ datasource.MetadataRequest, resp *datasource.MetadataResponse) {
-	resp.TypeName = typeName
+	return &dataSource{managed.DataSource{TypeName: typeName}}
 }
 
 // ConfigValidators reports which attributes go together.

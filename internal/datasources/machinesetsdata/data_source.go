@@ -36,12 +36,7 @@ type machineSets struct {
 
 // NewDataSource returns the data source.
 func NewDataSource() datasource.DataSource {
-	return &machineSets{}
-}
-
-// Metadata names the data source.
-func (*machineSets) Metadata(_ context.Context, _ datasource.MetadataRequest, resp *datasource.MetadataResponse) {
-	resp.TypeName = typeName
+	return &machineSets{managed.DataSource{TypeName: typeName}}
 }
 
 // Read lists the MachineSets.

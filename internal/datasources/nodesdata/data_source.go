@@ -32,12 +32,7 @@ type nodes struct {
 
 // NewDataSource returns the data source.
 func NewDataSource() datasource.DataSource {
-	return &nodes{}
-}
-
-// Metadata names the data source.
-func (*nodes) Metadata(_ context.Context, _ datasource.MetadataRequest, resp *datasource.MetadataResponse) {
-	resp.TypeName = typeName
+	return &nodes{managed.DataSource{TypeName: typeName}}
 }
 
 // Read lists the nodes.

@@ -30,12 +30,7 @@ type workloads struct {
 
 // NewDataSource returns the data source.
 func NewDataSource() datasource.DataSource {
-	return &workloads{}
-}
-
-// Metadata names the data source.
-func (*workloads) Metadata(_ context.Context, _ datasource.MetadataRequest, resp *datasource.MetadataResponse) {
-	resp.TypeName = typeName
+	return &workloads{managed.DataSource{TypeName: typeName}}
 }
 
 // Read asks the running pods of all workloads.

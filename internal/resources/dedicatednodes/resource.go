@@ -45,15 +45,9 @@ type dedicatedNodes struct {
 	managed.Resource
 }
 
-// NewResource returns the resource.
+// NewResource returns the resource. Its identity changes with its nodes and taints.
 func NewResource() resource.Resource {
-	return &dedicatedNodes{}
-}
-
-// Metadata names the resource. Its identity changes with its nodes and taints.
-func (r *dedicatedNodes) Metadata(_ context.Context, req resource.MetadataRequest, resp *resource.MetadataResponse) {
-	resp.TypeName = req.ProviderTypeName + "_" + kind
-	resp.ResourceBehavior.MutableIdentity = true
+	return &dedicatedNodes{managed.Resource{Name: kind, IdentityChanges: true}}
 }
 
 // ConfigValidators reports which attributes go together.

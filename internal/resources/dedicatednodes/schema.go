@@ -17,7 +17,6 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema/objectplanmodifier"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema/planmodifier"
-	"github.com/hashicorp/terraform-plugin-framework/resource/schema/stringplanmodifier"
 	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
@@ -30,11 +29,7 @@ func (r *dedicatedNodes) Schema(ctx context.Context, _ resource.SchemaRequest, r
 	resp.Schema = schema.Schema{
 		MarkdownDescription: "Dedicates nodes to workloads: taints and labels on the nodes, tolerations and node selectors on the workloads. The order of the steps evicts no pod by accident. Labels come first, then the policy for new pods, then tolerations and node selectors in one change of the pod template. Taints follow once all running pods have them; removal runs in reverse order. A changed taint is added and the old one removed within one apply.",
 		Attributes: map[string]schema.Attribute{
-			"id": schema.StringAttribute{
-				Computed:            true,
-				MarkdownDescription: "Name of this resource in ownership records: `owner`, target and entries at creation.",
-				PlanModifiers:       []planmodifier.String{stringplanmodifier.UseStateForUnknown()},
-			},
+			"id": tfschema.IDAttribute(tfschema.IDDescription),
 			"node_names": schema.SetAttribute{
 				Optional:            true,
 				ElementType:         types.StringType,

@@ -31,7 +31,7 @@ var _ list.ListResourceWithConfigure = (*machineSetTaints)(nil)
 
 // NewListResource returns the list resource.
 func NewListResource() list.ListResource {
-	return &machineSetTaints{}
+	return &machineSetTaints{named}
 }
 
 // listModel is what a list block asks for.

@@ -114,12 +114,8 @@ func (w wanted) named() []taint.ID { return slices.Concat(w.Claim.IDs(), w.retir
 // keepWording plans what the state holds where the configuration says the same in
 // other words.
 func (m *model) keepWording(ctx context.Context, state model) {
+	m.Taints = tfschema.KeepTaints(ctx, m.Taints, state.Taints)
 	var ignored diag.Diagnostics
-	planned, plannedKnown := tfschema.Taints(ctx, m.Taints, &ignored)
-	stored, storedKnown := tfschema.Taints(ctx, state.Taints, &ignored)
-	if plannedKnown && storedKnown && slices.Equal(planned, stored) {
-		m.Taints = state.Taints
-	}
 	had, _ := state.targets(&ignored)
 	if now, known := m.targets(&ignored); known && now.Selector != nil && had.Selector != nil && now.String() == had.String() {
 		m.Selector = state.Selector

@@ -39,15 +39,12 @@ type machineSetTaints struct {
 	managed.Resource
 }
 
+// named is the resource, and the list resource of it. Its identity changes with its taints.
+var named = managed.Resource{Name: "machine_set_taints", IdentityChanges: true}
+
 // NewResource returns the resource.
 func NewResource() resource.Resource {
-	return &machineSetTaints{}
-}
-
-// Metadata names the resource. Its identity changes with its taints.
-func (r *machineSetTaints) Metadata(_ context.Context, req resource.MetadataRequest, resp *resource.MetadataResponse) {
-	resp.TypeName = req.ProviderTypeName + "_machine_set_taints"
-	resp.ResourceBehavior.MutableIdentity = true
+	return &machineSetTaints{named}
 }
 
 // ConfigValidators reports which attributes go together.

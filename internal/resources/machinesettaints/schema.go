@@ -32,11 +32,7 @@ func (r *machineSetTaints) Schema(ctx context.Context, _ resource.SchemaRequest,
 	resp.Schema = schema.Schema{
 		MarkdownDescription: "Manages taints in the template of an OpenShift MachineSet, or of all MachineSets matching a selector, without touching other taints. A template does not change existing machines: `rollout` decides how they get the taints, and the plan shows which pods this evicts, by workload. An interrupted rollout loses no replica count: the next apply continues it.",
 		Attributes: map[string]schema.Attribute{
-			"id": schema.StringAttribute{
-				Computed:            true,
-				MarkdownDescription: "Name of this resource in ownership records: `owner`, target and entries at creation.",
-				PlanModifiers:       []planmodifier.String{stringplanmodifier.UseStateForUnknown()},
-			},
+			"id": tfschema.IDAttribute(tfschema.IDDescription),
 			"namespace": schema.StringAttribute{
 				Optional:            true,
 				Computed:            true,

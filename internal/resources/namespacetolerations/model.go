@@ -5,7 +5,6 @@ package namespacetolerations
 
 import (
 	"context"
-	"slices"
 	"strings"
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
@@ -35,12 +34,6 @@ type identity struct {
 // ownership has what was imported of both lists.
 type ownership = managed.Ownership[toleration.ID]
 
-// wanted is what the model wants of a namespace.
-type wanted struct {
-	namespace string
-	admission.ListClaim
-}
-
 // Title names what is managed.
 func (m model) Title() string {
 	return "the tolerations of namespace \"" + m.Namespace.ValueString() + "\""
@@ -65,14 +58,14 @@ func (m model) Planned(ctx context.Context, state *model, _ *diag.Diagnostics) m
 }
 
 // Desired returns what the model wants, and what it may call its own.
-func (m model) Desired(ctx context.Context, own ownership, diags *diag.Diagnostics) (wanted, bool) {
+func (m model) Desired(ctx context.Context, own ownership, diags *diag.Diagnostics) (admission.ListClaim, bool) {
 	defaults, defaultsKnown := tfschema.Tolerations(ctx, m.Default, diags)
 	allowed, allowedKnown := tfschema.Tolerations(ctx, m.Allowed, diags)
 	if !defaultsKnown || !allowedKnown || m.Namespace.IsUnknown() || diags.HasError() {
-		return wanted{}, false
+		return admission.ListClaim{}, false
 	}
 	claim := toleration.Claim{Owner: m.ID.ValueString(), Generation: own.Generation, Seal: own.ListSeal(), Imported: own.Imported}.On(objectOf(m))
-	w := wanted{namespace: m.Namespace.ValueString(), ListClaim: admission.ListClaim{Default: claim, Allowed: claim}}
+	w := admission.ListClaim{Namespace: m.Namespace.ValueString(), Default: claim, Allowed: claim}
 	w.Default.Tolerations, w.Allowed.Tolerations = defaults, allowed
 	return w, true
 }
@@ -86,7 +79,7 @@ func (m model) NewID(ctx context.Context, owner string) string {
 	if !known {
 		return ""
 	}
-	return idPrefix(owner, w.namespace) + strings.Join(entries(w.Default.Tolerations), ",") + ";" + strings.Join(entries(w.Allowed.Tolerations), ",")
+	return idPrefix(owner, w.Namespace) + strings.Join(entries(w.Default.Tolerations), ",") + ";" + strings.Join(entries(w.Allowed.Tolerations), ",")
 }
 
 // idPrefix is what ids of all resources for a namespace begin with.
@@ -100,21 +93,4 @@ func entries(tolerations []corev1.Toleration) []string {
 		out = append(out, taint.FormatToleration(t))
 	}
 	return out
-}
-
-// TakingOver is the same of a create.
-func (w wanted) TakingOver() wanted {
-	w.Default.TakeOver, w.Allowed.TakeOver = true, true
-	return w
-}
-
-// Released is the same given up.
-func (w wanted) Released() wanted {
-	w.Default.Release, w.Allowed.Release = true, true
-	return w
-}
-
-// Entries are those of both lists.
-func (w wanted) Entries() []toleration.ID {
-	return slices.Concat(toleration.IDs(w.Default.Tolerations), toleration.IDs(w.Allowed.Tolerations))
 }

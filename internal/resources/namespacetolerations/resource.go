@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/resource"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 	corev1 "k8s.io/api/core/v1"
@@ -26,11 +27,16 @@ import (
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/toleration"
 )
 
+var _ resource.ResourceWithValidateConfig = (*namespaceTolerations)(nil)
+
+// defaultAt is the list that pods get.
+var defaultAt = path.Root(admission.DefaultList)
+
 // name is that of the resource.
 const name = "namespace_tolerations"
 
 type namespaceTolerations struct {
-	managed.Skeleton[model, wanted, *kube.NamespaceLists, toleration.ID]
+	managed.Skeleton[model, admission.ListClaim, *kube.NamespaceLists, toleration.ID]
 }
 
 // NewResource returns the resource.
@@ -84,7 +90,7 @@ func (r *namespaceTolerations) Refresh(ctx context.Context, state model, own own
 		return state
 	}
 	if seen.Err != nil {
-		diags.Append(message.ExplainLists("read", desired.namespace, &rollout.ListsError{Err: seen.Err}))
+		diags.Append(message.ExplainLists("read", desired.Namespace, &rollout.ListsError{Err: seen.Err}))
 		return state
 	}
 	merged := desired.Merge(seen.Lists)
@@ -103,14 +109,66 @@ func refreshed(ctx context.Context, state types.Set, claim toleration.Claim, mer
 	return tfschema.TolerationSet(ctx, append(there, merged.Removed...), diags)
 }
 
+// Claim notes what this resource wants: a second one that wants the same would adopt the entries.
+func (r *namespaceTolerations) Claim(desired admission.ListClaim, known bool, holder string, diags *diag.Diagnostics) {
+	for _, claim := range desired.Claims() {
+		if known {
+			r.Data.ClaimNamespaceTolerations(holder, desired.Namespace, claim, path.Root(claim.Path), diags)
+		}
+	}
+}
+
+// Preview refuses what cannot be, and reports what the change does to pods.
+func (r *namespaceTolerations) Preview(ctx context.Context, desired admission.ListClaim, own ownership, diags *diag.Diagnostics) {
+	r.Data.RefuseOperators(defaultAt, desired.Default.Tolerations, diags)
+	_, err := r.Data.Identify(ctx, own.Cluster, diags)
+	var seen *kube.NamespaceLists
+	if err == nil && !diags.HasError() {
+		seen, err = r.Data.Cluster.NamespaceLists(ctx, desired.Namespace)
+	}
+	var merged admission.MergedLists
+	if err == nil && !diags.HasError() {
+		merged, err = rollout.MergeLists(desired, seen.Lists)
+	}
+	switch {
+	case diags.HasError():
+		return
+	case kube.OutOfReach(err):
+		r.Data.Unreachable(err, diags)
+		return
+	case err != nil:
+		diags.Append(message.ExplainLists("change", desired.Namespace, err))
+		return
+	}
+	if own.Generation == "" {
+		message.WarnListsTakenOver(desired, merged.TakenOver(), diags)
+	}
+	// Nothing is said while it cannot be found out whether the plug-in is on.
+	if on, err := r.Data.Cluster.RestrictsTolerations(ctx, desired.Namespace); err == nil && !on {
+		message.WarnNoPlugIn(desired.Namespace, diags)
+	}
+	rejecting := message.WarnRejecting(desired.Namespace, merged.Lists, diags)
+	if len(merged.Allowed) == 0 {
+		return
+	}
+	snapshot, err := r.Data.Cluster.Snapshot(ctx)
+	switch {
+	case err == nil:
+		pods, owners := planner.NewlyForbidden(snapshot, desired.Namespace, seen.Lists, merged.Lists, rejecting)
+		message.WarnForbidden(desired.Namespace, pods, owners, diags)
+	case !errors.Is(err, kube.ErrForbidden):
+		message.WarnForbiddenUnknown(desired.Namespace, err, diags)
+	}
+}
+
 // Apply writes what is desired. A namespace that is gone has nothing to be removed.
-func (r *namespaceTolerations) Apply(ctx context.Context, verb string, desired wanted, diags *diag.Diagnostics) (nodes, lists record.Held, ok bool) {
-	written, err := rollout.EnforceLists(ctx, r.Data.Cluster, desired.namespace, desired.ListClaim)
+func (r *namespaceTolerations) Apply(ctx context.Context, verb string, desired admission.ListClaim, diags *diag.Diagnostics) (nodes, lists record.Held, ok bool) {
+	written, err := rollout.EnforceLists(ctx, r.Data.Cluster, desired)
 	if err != nil && (verb != "delete" || !errors.Is(err, kube.ErrNotFound)) {
-		diags.Append(message.ExplainLists(verb, desired.namespace, err))
+		diags.Append(message.ExplainLists(verb, desired.Namespace, err))
 		return nil, nil, false
 	}
-	return record.Held{}, planner.HeldInLists(desired.ListClaim, written), true
+	return record.Held{}, planner.HeldInLists(desired, written), true
 }
 
 // Import takes entries that carry marks of this provider's owner, or where there are none, all
@@ -140,14 +198,6 @@ func (r *namespaceTolerations) Import(ctx context.Context, id string, own owners
 	}
 	own.Imported = found.Generations
 	own = own.See(record.Held{}, found.Held(own.ListSeal().On(objectOf(state))))
-	state.Default, state.Allowed = setOf(ctx, found.Lists[admission.DefaultList], diags), setOf(ctx, found.Lists[admission.AllowedList], diags)
+	state.Default, state.Allowed = tfschema.SomeTolerations(ctx, found.Lists[admission.DefaultList], diags), tfschema.SomeTolerations(ctx, found.Lists[admission.AllowedList], diags)
 	return state.WithID(cmp.Or(found.Owner, state.NewID(ctx, r.Data.Owner))), own
-}
-
-// setOf makes a set; an empty one is null.
-func setOf(ctx context.Context, tolerations []corev1.Toleration, diags *diag.Diagnostics) types.Set {
-	if len(tolerations) == 0 {
-		return types.SetNull(tfschema.TolerationType)
-	}
-	return tfschema.TolerationSet(ctx, tolerations, diags)
 }

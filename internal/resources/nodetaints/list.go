@@ -30,7 +30,7 @@ var _ list.ListResourceWithConfigure = (*nodeTaints)(nil)
 
 // NewListResource returns the list resource.
 func NewListResource() list.ListResource {
-	return &nodeTaints{}
+	return &nodeTaints{named}
 }
 
 // listModel is what a list block asks for.

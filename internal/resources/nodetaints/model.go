@@ -5,7 +5,6 @@ package nodetaints
 
 import (
 	"context"
-	"slices"
 	"strings"
 
 	"github.com/hashicorp/terraform-plugin-framework-timeouts/resource/timeouts"
@@ -69,12 +68,8 @@ func (m model) desired(ctx context.Context, own ownership, diags *diag.Diagnosti
 // in other words: an empty value and none, or a selector written differently.
 // Terraform allows a provider to keep such a prior value.
 func (m *model) keepWording(ctx context.Context, state model) {
+	m.Taints = tfschema.KeepTaints(ctx, m.Taints, state.Taints)
 	var ignored diag.Diagnostics
-	planned, plannedKnown := tfschema.Taints(ctx, m.Taints, &ignored)
-	stored, storedKnown := tfschema.Taints(ctx, state.Taints, &ignored)
-	if plannedKnown && storedKnown && !m.Taints.IsNull() && !state.Taints.IsNull() && slices.Equal(planned, stored) {
-		m.Taints = state.Taints
-	}
 	if m.NodeSelector.IsNull() || m.NodeSelector.IsUnknown() || state.NodeSelector.IsNull() {
 		return
 	}

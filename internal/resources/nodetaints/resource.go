@@ -38,15 +38,12 @@ type nodeTaints struct {
 	managed.Resource
 }
 
+// named is the resource, and the list resource of it. Its identity changes with its taints.
+var named = managed.Resource{Name: "node_taints", IdentityChanges: true}
+
 // NewResource returns the resource.
 func NewResource() resource.Resource {
-	return &nodeTaints{}
-}
-
-// Metadata names the resource. Its identity changes with its taints.
-func (r *nodeTaints) Metadata(_ context.Context, req resource.MetadataRequest, resp *resource.MetadataResponse) {
-	resp.TypeName = req.ProviderTypeName + "_node_taints"
-	resp.ResourceBehavior.MutableIdentity = true
+	return &nodeTaints{named}
 }
 
 // ConfigValidators reports which attributes go together.

@@ -24,11 +24,7 @@ func (r *nodeTaints) Schema(ctx context.Context, _ resource.SchemaRequest, resp 
 	resp.Schema = schema.Schema{
 		MarkdownDescription: "Manages taints on one node or on all nodes matching a selector, without touching other taints. The plan shows which pods a change evicts, by workload. Foreign taints change only with `absent_taints` or `on_conflict = \"adopt\"`. Destroying the resource removes what it added and restores what it removed.",
 		Attributes: map[string]schema.Attribute{
-			"id": schema.StringAttribute{
-				Computed:            true,
-				MarkdownDescription: "Name of this resource in ownership records: `owner`, target and entries at creation.",
-				PlanModifiers:       []planmodifier.String{stringplanmodifier.UseStateForUnknown()},
-			},
+			"id": tfschema.IDAttribute(tfschema.IDDescription),
 			"node_name": schema.StringAttribute{
 				Optional:            true,
 				MarkdownDescription: "Name of the node. Apply waits for it within `timeouts.create`. Changing it replaces the resource.",

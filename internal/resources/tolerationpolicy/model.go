@@ -36,11 +36,6 @@ type identity struct {
 // ownership is what the resource remembers beside its state.
 type ownership = managed.Ownership[string]
 
-// wanted is the policy that the model wants.
-type wanted struct {
-	admission.Claim
-}
-
 var (
 	matchAt       = path.Root("match")
 	nameAt        = path.Root("name")
@@ -67,24 +62,9 @@ func (m model) WithID(id string) model {
 	return m
 }
 
-// TakingOver is the same of a create.
-func (w wanted) TakingOver() wanted {
-	w.TakeOver = true
-	return w
-}
-
-// Released is the same given up.
-func (w wanted) Released() wanted {
-	w.Release = true
-	return w
-}
-
-// Entries are none: a policy is owned as a whole.
-func (w wanted) Entries() []string { return nil }
-
 // Desired returns what the model wants. Its name is known before the rest is.
-func (m model) Desired(ctx context.Context, own ownership, diags *diag.Diagnostics) (wanted, bool) {
-	out := wanted{admission.Claim{Mark: admission.Mark{Owner: m.ID.ValueString(), Generation: own.Generation}}}
+func (m model) Desired(ctx context.Context, own ownership, diags *diag.Diagnostics) (admission.Claim, bool) {
+	out := admission.Claim{Mark: admission.Mark{Owner: m.ID.ValueString(), Generation: own.Generation}}
 	out.Name = m.Name.ValueString()
 	match, matchKnown := tfschema.MatchOf(ctx, m.Match, matchAt, diags)
 	tolerations, known := tfschema.Tolerations(ctx, m.Tolerations, diags)

@@ -13,7 +13,7 @@ import (
 )
 
 // Claim notes the policy, and tells the other resources of the run what pods will be given.
-func (r *tolerationPolicy) Claim(desired wanted, known bool, holder string, diags *diag.Diagnostics) {
+func (r *tolerationPolicy) Claim(desired admission.Claim, known bool, holder string, diags *diag.Diagnostics) {
 	r.Data.ClaimPolicy(holder, desired.Name, nameAt, diags)
 	if known && !diags.HasError() {
 		r.Data.Policies.Note(desired.Owner, desired.Policy)
@@ -21,7 +21,7 @@ func (r *tolerationPolicy) Claim(desired wanted, known bool, holder string, diag
 }
 
 // Preview has the API server try the policy, and reports what else there is to know.
-func (r *tolerationPolicy) Preview(ctx context.Context, claim wanted, own ownership, diags *diag.Diagnostics) {
+func (r *tolerationPolicy) Preview(ctx context.Context, claim admission.Claim, own ownership, diags *diag.Diagnostics) {
 	r.Data.RefuseOperators(tolerationsAt, claim.Tolerations, diags)
 	if _, err := r.Data.Identify(ctx, own.Cluster, diags); err != nil || diags.HasError() {
 		if err != nil {
@@ -35,7 +35,7 @@ func (r *tolerationPolicy) Preview(ctx context.Context, claim wanted, own owners
 	}
 	seen, err := r.Data.Cluster.Policy(ctx, claim.Name)
 	if err == nil {
-		err = r.try(ctx, seen, claim.Claim, own, diags)
+		err = r.try(ctx, seen, claim, own, diags)
 	}
 	switch {
 	case err == nil:

@@ -23,8 +23,10 @@ import (
 	tfschema "github.com/kubetaint/terraform-provider-kubetaint/internal/tf/schema"
 )
 
+var _ resource.ResourceWithValidateConfig = (*tolerationPolicy)(nil)
+
 type tolerationPolicy struct {
-	managed.Skeleton[model, wanted, *admission.Observed, string]
+	managed.Skeleton[model, admission.Claim, *admission.Observed, string]
 }
 
 // NewResource returns the resource.
@@ -94,8 +96,8 @@ func retires(seen *admission.Observed, plan admission.Plan) bool {
 
 // Apply makes the policy, and then the binding that puts it in force. A destroy deletes the binding
 // first, so that nothing is given any more.
-func (r *tolerationPolicy) Apply(ctx context.Context, verb string, desired wanted, diags *diag.Diagnostics) (nodes, lists record.Held, ok bool) {
-	_, err := rollout.EnforcePolicy(ctx, r.Data.Cluster, desired.Claim, r.Data.Comparison)
+func (r *tolerationPolicy) Apply(ctx context.Context, verb string, desired admission.Claim, diags *diag.Diagnostics) (nodes, lists record.Held, ok bool) {
+	_, err := rollout.EnforcePolicy(ctx, r.Data.Cluster, desired, r.Data.Comparison)
 	if err != nil {
 		diags.Append(explain(verb, desired.Name, err))
 	}

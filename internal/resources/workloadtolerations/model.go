@@ -5,7 +5,6 @@ package workloadtolerations
 
 import (
 	"context"
-	"slices"
 	"strings"
 
 	"github.com/hashicorp/terraform-plugin-framework-timeouts/resource/timeouts"
@@ -176,15 +175,10 @@ func (t target) resolve(written string, diags *diag.Diagnostics) (target, bool) 
 // in other words: the operator Equal and none, an empty value and none, the
 // version that is known and none, a selector written in another way.
 func (m *model) keepWording(ctx context.Context, state model) {
-	var ignored diag.Diagnostics
 	if sameWorkload(ctx, state.Workload, m.Workload) {
 		m.Workload = state.Workload
 	}
-	planned, plannedKnown := tfschema.Tolerations(ctx, m.Tolerations, &ignored)
-	stored, storedKnown := tfschema.Tolerations(ctx, state.Tolerations, &ignored)
-	if plannedKnown && storedKnown && !m.Tolerations.IsNull() && !state.Tolerations.IsNull() && slices.EqualFunc(planned, stored, toleration.Equal) {
-		m.Tolerations = state.Tolerations
-	}
+	m.Tolerations = tfschema.KeepTolerations(ctx, m.Tolerations, state.Tolerations)
 }
 
 // anotherWorkload reports that a change of the workload is not one of words.

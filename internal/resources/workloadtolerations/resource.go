@@ -43,17 +43,10 @@ type workloadTolerations struct {
 	managed.Resource
 }
 
-// NewResource returns the resource.
+// NewResource returns the resource. The same workload can be named with or without its API version, and a
+// selector be written in several ways, so that its identity changes.
 func NewResource() resource.Resource {
-	return &workloadTolerations{}
-}
-
-// Metadata names the resource.
-func (r *workloadTolerations) Metadata(_ context.Context, req resource.MetadataRequest, resp *resource.MetadataResponse) {
-	resp.TypeName = req.ProviderTypeName + "_workload_tolerations"
-	// The same workload can be named with or without its API version, and a
-	// selector be written in several ways.
-	resp.ResourceBehavior.MutableIdentity = true
+	return &workloadTolerations{managed.Resource{Name: "workload_tolerations", IdentityChanges: true}}
 }
 
 // ValidateConfig checks what can be told without a cluster.

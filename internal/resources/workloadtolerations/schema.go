@@ -6,7 +6,6 @@ package workloadtolerations
 import (
 	"context"
 
-	"github.com/hashicorp/terraform-plugin-framework-validators/setvalidator"
 	"github.com/hashicorp/terraform-plugin-framework-validators/stringvalidator"
 	"github.com/hashicorp/terraform-plugin-framework/resource"
 	"github.com/hashicorp/terraform-plugin-framework/resource/identityschema"
@@ -31,11 +30,7 @@ func (r *workloadTolerations) Schema(ctx context.Context, _ resource.SchemaReque
 	resp.Schema = schema.Schema{
 		MarkdownDescription: "Manages tolerations of a workload, without touching other tolerations. The plan shows how many pods restart. A removed toleration is kept until no taint needs it, so a change in the wrong order evicts no pod.",
 		Attributes: map[string]schema.Attribute{
-			"id": schema.StringAttribute{
-				Computed:            true,
-				MarkdownDescription: "Name of this resource in ownership records. Other resources list it in `tolerated_by`.",
-				PlanModifiers:       []planmodifier.String{stringplanmodifier.UseStateForUnknown()},
-			},
+			"id":       tfschema.IDAttribute(tfschema.LinkIDDescription),
 			"workload": workloadAttribute(),
 			"path": schema.StringAttribute{
 				Optional:            true,
@@ -43,15 +38,7 @@ func (r *workloadTolerations) Schema(ctx context.Context, _ resource.SchemaReque
 				PlanModifiers:       []planmodifier.String{stringplanmodifier.RequiresReplaceIf(anotherPath, "another path replaces the resource", "another path replaces the resource")},
 				Validators:          []validator.String{tfschema.TolerationPath()},
 			},
-			"tolerations": schema.SetNestedAttribute{
-				Required:            true,
-				MarkdownDescription: "Tolerations that the workload must have. Entries that others provide already are left unchanged.",
-				Validators:          []validator.Set{setvalidator.SizeAtLeast(1), setvalidator.NoNullValues(), tfschema.UniqueTolerations()},
-				NestedObject: schema.NestedAttributeObject{
-					Attributes: tfschema.TolerationAttributes(),
-					Validators: []validator.Object{tfschema.ValidToleration()},
-				},
-			},
+			"tolerations": tfschema.TolerationsAttribute("Tolerations that the workload must have. Entries that others provide already are left unchanged."),
 			"wait_for_rollout": schema.BoolAttribute{
 				Optional:            true,
 				Computed:            true,

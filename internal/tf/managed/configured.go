@@ -16,6 +16,16 @@ import (
 // provider is configured.
 type Resource struct {
 	Data *session.Data
+	// Name is that of the resource, without the provider's. It is also in its ids.
+	Name string
+	// IdentityChanges is set where an update can change what identifies the resource.
+	IdentityChanges bool
+}
+
+// Metadata names the resource.
+func (r *Resource) Metadata(_ context.Context, req resource.MetadataRequest, resp *resource.MetadataResponse) {
+	resp.TypeName = req.ProviderTypeName + "_" + r.Name
+	resp.ResourceBehavior.MutableIdentity = r.IdentityChanges
 }
 
 // Configure takes the connection from the provider.
@@ -26,6 +36,13 @@ func (r *Resource) Configure(_ context.Context, req resource.ConfigureRequest, r
 // DataSource is what every data source has, as Resource is.
 type DataSource struct {
 	Data *session.Data
+	// TypeName is the name with the provider's.
+	TypeName string
+}
+
+// Metadata names the data source.
+func (d *DataSource) Metadata(_ context.Context, _ datasource.MetadataRequest, resp *datasource.MetadataResponse) {
+	resp.TypeName = d.TypeName
 }
 
 // Configure takes the connection from the provider.

@@ -74,17 +74,10 @@ type Skeleton[M Model[M, W, ID], W Desired[W, ID], S any, ID comparable] struct 
 	Resource
 	// Type is what embeds it.
 	Type Type[M, W, S, ID]
-	// Name is that of the resource, without the provider's. It is also in its ids.
-	Name string
 	// IdentifiedBy is the one attribute of its identity, and Identifies describes it.
 	IdentifiedBy, Identifies string
 	// Unproved is set where a generation alone is believed: policies have no proofs. See record.Seal.
 	Unproved bool
-}
-
-// Metadata names the resource.
-func (r *Skeleton[M, W, S, ID]) Metadata(_ context.Context, req resource.MetadataRequest, resp *resource.MetadataResponse) {
-	resp.TypeName = req.ProviderTypeName + "_" + r.Name
 }
 
 // IdentitySchema describes what an import block by identity names.

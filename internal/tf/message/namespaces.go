@@ -6,11 +6,15 @@ package message
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
+	"strings"
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/path"
+	corev1 "k8s.io/api/core/v1"
 
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/admission"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/kube"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/rollout"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
@@ -48,4 +52,60 @@ func ExplainLists(verb, namespace string, err error) diag.Diagnostic {
 		detail = advice + "\n\n" + detail
 	}
 	return diag.NewErrorDiagnostic(summary, detail+original)
+}
+
+// WarnListsTakenOver warns that a create adopts entries that carry its id.
+func WarnListsTakenOver(claim admission.ListClaim, taken []corev1.Toleration, diags *diag.Diagnostics) {
+	if len(taken) == 0 {
+		return
+	}
+	diags.AddWarning(fmt.Sprintf("Creating adopts tolerations of namespace %q", claim.Namespace),
+		"Entries with the id \""+claim.Default.Owner+"\" exist already: "+toleration.Format(taken)+". An earlier create was interrupted, or this object replaces another one. They are adopted as they are. "+
+			"If another configuration uses the same id, give one of them another owner in the provider block. Otherwise each overwrites the other's tolerations.")
+}
+
+// WarnNoPlugIn warns that no admission plug-in reads the tolerations of a namespace.
+func WarnNoPlugIn(namespace string, diags *diag.Diagnostics) {
+	diags.AddWarning(fmt.Sprintf("The tolerations of namespace %q have no effect: the admission plug-in PodTolerationRestriction is off", namespace),
+		"A dry run of a pod shows it: the API server did not treat the pod as the plug-in does. The annotations are written all the same. "+
+			"Enable the plug-in (kube-apiserver --enable-admission-plugins=PodTolerationRestriction), or use kubetaint_toleration_policy, which needs no plug-in.")
+}
+
+// WarnRejecting warns that every new pod of a namespace would be rejected, because the lists do not
+// allow what admission itself adds to pods. It returns these tolerations.
+func WarnRejecting(namespace string, after admission.Lists, diags *diag.Diagnostics) []corev1.Toleration {
+	which, all := "Every new pod of namespace %q", after.Rejecting(false)
+	if len(after.Rejecting(true)) == 0 {
+		which += " with requests or limits"
+	}
+	var missing []string
+	for _, t := range all {
+		missing = append(missing, "\n  "+taint.FormatToleration(t))
+	}
+	if len(missing) > 0 {
+		diags.AddAttributeWarning(path.Root(admission.AllowedList), fmt.Sprintf(which+" would be rejected", namespace),
+			"The API server adds tolerations to new pods, and the admission plug-in PodTolerationRestriction rejects pods with tolerations that allowed does not cover. Add to allowed:\n"+strings.Join(missing, ""))
+	}
+	return all
+}
+
+// WarnForbidden warns of running pods that could not be recreated. It names their workloads, by the
+// tolerations that the namespace does not allow.
+func WarnForbidden(namespace string, pods int, owners map[string][]string, diags *diag.Diagnostics) {
+	if pods == 0 {
+		return
+	}
+	var rows []string
+	for _, tolerations := range slices.Sorted(maps.Keys(owners)) {
+		rows = append(rows, "  "+tolerations+": "+Some(slices.Compact(slices.Sorted(slices.Values(owners[tolerations])))))
+	}
+	diags.AddAttributeWarning(path.Root(admission.AllowedList), fmt.Sprintf("%s of namespace %q could not be recreated", Count(pods, "running pod"), namespace),
+		"Their tolerations are not in allowed, and the admission plug-in PodTolerationRestriction rejects such pods. They run until something deletes them, and are not recreated then. "+
+			"Add these tolerations to allowed:\n\n"+strings.Join(rows, "\n"))
+}
+
+// WarnForbiddenUnknown warns that it is not known which running pods could not be recreated.
+func WarnForbiddenUnknown(namespace string, err error, diags *diag.Diagnostics) {
+	diags.AddAttributeWarning(path.Root(admission.AllowedList), "Unable to determine which pods of namespace \""+namespace+"\" could not be recreated",
+		strings.TrimSpace("The change is planned, but which running pods the namespace would reject when they are recreated is not known. "+Advise(err))+"\n\nOriginal error: "+err.Error())
 }

@@ -108,6 +108,14 @@ func TolerationSet(ctx context.Context, tolerations []corev1.Toleration, diags *
 	return set
 }
 
+// SomeTolerations makes such a set of an optional attribute; an empty one is null.
+func SomeTolerations(ctx context.Context, tolerations []corev1.Toleration, diags *diag.Diagnostics) types.Set {
+	if len(tolerations) == 0 {
+		return types.SetNull(TolerationType)
+	}
+	return TolerationSet(ctx, tolerations, diags)
+}
+
 func orNull(s string) types.String {
 	if s == "" {
 		return types.StringNull()
