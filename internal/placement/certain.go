@@ -5,6 +5,21 @@ package placement
 
 import "slices"
 
+// Simulate places the replacements of all evicted pods together, as the scheduler does, beside
+// the pods that were Pending before: once for each order, of which the seed makes the first one
+// and every other. Equal arguments give equal outcomes. Pods that the Change of the finder lets
+// leave, and that are not among the evicted ones, keep their places in most orders, and in some they do not.
+// Orders are left out where it is proved what they come to.
+func (f *Finder) Simulate(evicted []Eviction, orders int, seed uint64) *Outcome {
+	s := newSimulation(f, evicted)
+	enough := s.enough(orders)
+	out := s.try(enough, seed)
+	if out.Wanted = orders; out.Orders == enough {
+		out.Orders = orders
+	}
+	return out
+}
+
 // enough returns how many of so many orders show all that any order comes to. Where every pod finds a node in
 // each order, or in none, that is one, and two where it is not known of pods whether they are evicted, are gone, or
 // are placed by another scheduler: they all are in one of the first two orders, and none is in the other.

@@ -53,7 +53,7 @@ func drawRoomy(t *rapid.T) randomCluster {
 	return c
 }
 
-// Where orders are left out, all of them come to the same: the whole outcome is equal to that of all orders.
+// The outcome is that of all orders, also if some are left out.
 func TestSimulate_leavesOutOnlyOrdersThatComeToTheSame(t *testing.T) {
 	t.Parallel()
 	var left atomic.Int64

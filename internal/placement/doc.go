@@ -10,7 +10,8 @@
 // it finds no node, no order of events helps. Finder.Simulate places all replacements together, as
 // the scheduler does: by priority, each in the room that the ones before have left, at the moment
 // at which its predecessor is evicted, in several orders where chance decides. It counts what
-// happens, workload by workload: a number where all orders agree, and a range where they do not.
+// happens, workload by workload: a number where all orders agree, and a range where they do not. It tries
+// one where it is proved that the others come to the same.
 //
 // A simulation shares what nodes answer between pods of a class: those that are equal in
 // scheduling, demand and rules. What pods hold of nodes is counted once; each order changes a copy

@@ -240,21 +240,6 @@ func (w *WorkloadOutcome) Fate() Fate {
 	}
 }
 
-// Simulate places the replacements of all evicted pods together, as the scheduler does, beside
-// the pods that were Pending before: once for each order, of which the seed makes the first one
-// and every other. Equal arguments give equal outcomes. Pods that the Change of the finder lets
-// leave, and that are not among the evicted ones, keep their places in most orders, and in some they do not.
-// Orders are left out where it is proved what they come to.
-func (f *Finder) Simulate(evicted []Eviction, orders int, seed uint64) *Outcome {
-	s := newSimulation(f, evicted)
-	enough := s.enough(orders)
-	out := s.try(enough, seed)
-	if out.Wanted = orders; out.Orders == enough {
-		out.Orders = orders
-	}
-	return out
-}
-
 // try tries the orders. One that reaches the limit counts only if it is the first.
 func (s *simulation) try(orders int, seed uint64) *Outcome {
 	f, out, victims := s.Finder, &Outcome{Wanted: orders}, map[*snapshot.Pod]int{}

@@ -9,7 +9,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// What is left out to find nodes sooner changes no answer and no choice, in the middle of an order too.
+// Shortcuts change no answer and no choice, in the middle of an order too.
 func TestSimulation_shortCutsChangeNoAnswer(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
