@@ -17,7 +17,7 @@ provider "kubetaint" {
   # have different owners.
   owner = "platform-team"
 
-  # No resource may evict pods of these namespaces.
+  # Default for every resource; a resource can override it.
   evictions = {
     protected_namespaces = ["kube-system", "monitoring"]
   }

@@ -28,7 +28,7 @@ const (
 
 	nullIsEmpty = "\n\nNull counts as an empty list."
 
-	comparisonRule = "\n\nThe operators `Lt` and `Gt` count as not matching: functions read no cluster, and the feature gate `TaintTolerationComparisonOperators` is off by default."
+	comparisonRule = "\n\nThe operators `Lt` and `Gt` count as not matching. Functions read no cluster, and the feature gate `TaintTolerationComparisonOperators` is off by default."
 
 	// comparison is what comparisonRule describes.
 	comparison = false

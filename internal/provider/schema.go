@@ -63,7 +63,7 @@ func (p *kubetaint) Schema(_ context.Context, _ provider.SchemaRequest, resp *pr
 		Validators:          []validator.String{stringvalidator.OneOf(unreachableWarn, unreachableFail)},
 	}
 	resp.Schema = schema.Schema{
-		MarkdownDescription: "The kubetaint provider manages taints of Kubernetes nodes without touching foreign taints, and reports at plan which pods a change evicts. It connects like the hashicorp/kubernetes provider, by the same attributes and environment variables. `KUBECONFIG` and `~/.kube/config` are never read by themselves.",
+		MarkdownDescription: "The kubetaint provider manages taints of Kubernetes nodes without touching foreign taints. Its plans report which pods a change evicts. It connects like the hashicorp/kubernetes provider, by the same attributes and environment variables. `KUBECONFIG` and `~/.kube/config` are never read by themselves.",
 		Attributes:          attributes,
 	}
 }

@@ -1,4 +1,3 @@
-# KIND/NAMESPACE/NAME, or KIND/NAME for kinds without a namespace. Other kinds
-# than those that the provider knows, and selectors, take an import block with an
-# identity.
+# KIND/NAMESPACE/NAME, or KIND/NAME for kinds without a namespace. For kinds that
+# are not built in, and for selectors, use an import block with an identity.
 terraform import kubetaint_workload_tolerations.checkout 'Deployment/shop/checkout'

@@ -24,6 +24,8 @@ type pipeline struct {
 	env   []string
 	// posts is the command that comments, and file the argument that names the comment.
 	posts, file string
+	// plan is the file of the plan.
+	plan string
 }
 
 // github reads the steps of the guide's workflow. Expressions are values of the environment
@@ -41,7 +43,7 @@ func github(t *testing.T) pipeline {
 	}
 	guide(t, "github.yml", &workflow)
 	// https://docs.github.com/en/actions/reference/workflows-and-actions/workflow-syntax#jobsjob_idstepsshell
-	p := pipeline{shell: []string{"bash", "-e"}, posts: "gh", file: "--body-file preview.md"}
+	p := pipeline{shell: []string{"bash", "-e"}, posts: "gh", file: "--body-file preview.md", plan: "plan"}
 	for _, step := range workflow.Jobs["plan"].Steps {
 		if step.Run == "" {
 			continue
@@ -63,7 +65,7 @@ func gitlab(t *testing.T) pipeline {
 	var jobs map[string]struct{ Script []string }
 	guide(t, "gitlab.yml", &jobs)
 	return pipeline{
-		shell: []string{"bash", "-eo", "pipefail"}, steps: []string{strings.Join(jobs["plan"].Script, "\n")}, posts: "curl", file: "body@preview.md",
+		shell: []string{"bash", "-eo", "pipefail"}, steps: []string{strings.Join(jobs["plan"].Script, "\n")}, posts: "curl", file: "body@preview.md", plan: "plan",
 		env: []string{"GITLAB_TOKEN=token", "CI_API_V4_URL=http://gitlab.invalid/api/v4", "CI_PROJECT_ID=5", "CI_MERGE_REQUEST_IID=17"},
 	}
 }
@@ -77,7 +79,7 @@ func atlantis(t *testing.T) pipeline {
 	}
 	guide(t, "atlantis.yml", &config)
 	p := pipeline{
-		shell: []string{"sh"}, posts: "gh", file: "--body-file preview.md",
+		shell: []string{"sh"}, posts: "gh", file: "--body-file preview.md", plan: "default.tfplan",
 		env: []string{"PLANFILE=default.tfplan", "PULL_NUM=17", "BASE_REPO_OWNER=o", "BASE_REPO_NAME=r"},
 	}
 	for _, step := range config.Workflows["kubetaint"].Plan.Steps {
@@ -121,19 +123,23 @@ func needsJQ(t *testing.T) string {
 func TestAccEvictionPreview_pipelinesCommentOnFailedPlans(t *testing.T) {
 	t.Parallel()
 	jq := needsJQ(t)
+	broken := func(config string) string { return config + "resource {}\n" }
 	for forge, p := range map[string]pipeline{"GitHub": github(t), "GitLab": gitlab(t), "Atlantis": atlantis(t)} {
 		for name, tt := range map[string]struct {
 			limit    string
 			breaks   func(config string) string
 			fails    bool
 			comments bool
+			// earlier is set where an earlier run has left its plan file.
+			earlier bool
 		}{
-			"a plan within the limit":    {"2", nil, false, true},
-			"a plan beyond the limit":    {"1", nil, true, true},
-			"a plan that cannot be made": {"2", func(config string) string { return config + "resource {}\n" }, true, false},
+			"a plan within the limit":                        {"2", nil, false, true, false},
+			"a plan beyond the limit":                        {"1", nil, true, true, false},
+			"a plan that cannot be made":                     {"2", broken, true, false, false},
+			"a plan that cannot be made, after one that was": {"2", broken, true, false, true},
 			"a preview that has no output": {"2", func(config string) string {
 				return strings.ReplaceAll(config, `output "taint_preview"`, `output "other"`)
-			}, true, false},
+			}, true, false, false},
 		} {
 			t.Run(forge+" "+name, func(t *testing.T) {
 				t.Parallel()
@@ -144,6 +150,10 @@ func TestAccEvictionPreview_pipelinesCommentOnFailedPlans(t *testing.T) {
 				c.Pod(t, namespace, "two", pool, nil)
 				config := strings.ReplaceAll(example(t, "preview.tf"), "pool=gpu", "pool="+pool)
 				config = strings.Replace(config, "max_pods = 5", "max_pods = "+tt.limit, 1)
+				if tt.earlier {
+					cli.Write(c.Provider(t), config)
+					cli.MustRun("plan", "-input=false", "-out="+p.plan)
+				}
 				if tt.breaks != nil {
 					config = tt.breaks(config)
 				}

@@ -27,7 +27,7 @@ import (
 // Schema describes the resource.
 func (r *dedicatedNodes) Schema(ctx context.Context, _ resource.SchemaRequest, resp *resource.SchemaResponse) {
 	resp.Schema = schema.Schema{
-		MarkdownDescription: "Dedicates nodes to workloads: taints and labels on the nodes, tolerations and node selectors on the workloads. The order of the steps evicts no pod by accident. Labels come first, then the policy for new pods, then tolerations and node selectors in one change of the pod template. Taints follow once all running pods have them; removal runs in reverse order. A changed taint is added and the old one removed within one apply.",
+		MarkdownDescription: "Dedicates nodes to workloads: taints and labels on the nodes, tolerations and node selectors on the workloads. The order of the steps evicts no pod by accident. Labels come first, then the policy for new pods. Tolerations and node selectors follow, in one change of the pod template. Taints follow once all running pods have them; removal runs in reverse order. A changed taint is added and the old one removed within one apply.",
 		Attributes: map[string]schema.Attribute{
 			"id": tfschema.IDAttribute(tfschema.IDDescription),
 			"node_names": schema.SetAttribute{

@@ -44,7 +44,7 @@ type listModel struct {
 // ListResourceConfigSchema describes the list resource.
 func (*machineSetTaints) ListResourceConfigSchema(_ context.Context, _ list.ListResourceSchemaRequest, resp *list.ListResourceSchemaResponse) {
 	resp.Schema = schema.Schema{
-		MarkdownDescription: "Taints in the templates of OpenShift MachineSets, for `terraform query`: one result for each MachineSet and owner, and one for the taints without an owner. Taints of controllers are omitted.",
+		MarkdownDescription: "Taints in the templates of OpenShift MachineSets, for `terraform query`. There is one result for each MachineSet and owner, and one for the taints without an owner. Taints of controllers are omitted.",
 		Attributes: map[string]schema.Attribute{
 			"namespace": schema.StringAttribute{
 				Optional:            true,

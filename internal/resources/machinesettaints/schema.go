@@ -30,7 +30,7 @@ const (
 // Schema describes the resource.
 func (r *machineSetTaints) Schema(ctx context.Context, _ resource.SchemaRequest, resp *resource.SchemaResponse) {
 	resp.Schema = schema.Schema{
-		MarkdownDescription: "Manages taints in the template of an OpenShift MachineSet, or of all MachineSets matching a selector, without touching other taints. A template does not change existing machines: `rollout` decides how they get the taints, and the plan shows which pods this evicts, by workload. An interrupted rollout loses no replica count: the next apply continues it.",
+		MarkdownDescription: "Manages taints in the template of an OpenShift MachineSet, or of all MachineSets matching a selector, without touching other taints. A template does not change existing machines: `rollout` decides how they get the taints. The plan shows which pods this evicts, by workload. An interrupted rollout loses no replica count: the next apply continues it.",
 		Attributes: map[string]schema.Attribute{
 			"id": tfschema.IDAttribute(tfschema.IDDescription),
 			"namespace": schema.StringAttribute{

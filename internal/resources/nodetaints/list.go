@@ -42,7 +42,7 @@ type listModel struct {
 // ListResourceConfigSchema describes the list resource.
 func (*nodeTaints) ListResourceConfigSchema(_ context.Context, _ list.ListResourceSchemaRequest, resp *list.ListResourceSchemaResponse) {
 	resp.Schema = schema.Schema{
-		MarkdownDescription: "Taints of nodes, for `terraform query`: one result for each node and owner, and one for the taints without an owner. Taints of controllers are omitted, and so are those that come with a node's OpenShift Machine: they are managed in its MachineSet.",
+		MarkdownDescription: "Taints of nodes, for `terraform query`: one result for each node and owner, and one for the taints without an owner. Taints of controllers are omitted. So are taints of a node's OpenShift Machine, which are managed in its MachineSet.",
 		Attributes: map[string]schema.Attribute{
 			"selector": schema.StringAttribute{
 				Optional:            true,

@@ -78,7 +78,7 @@ func TestAccWorkloadTolerations_costAsTheCommandLinePrintsIt(t *testing.T) {
 	check("changes_nothing", s.hcl(named, "team=a:NoExecute", ""))
 	check("changes_the_value", s.hcl(named, "team=b:NoExecute", ""))
 	s.c.Patch(t, s.namespace, `{"spec":{"taints":[{"key":"team","value":"a","effect":"NoExecute"}]}}`)
-	check("changes_what_pods_live_by", s.hcl(named, "team=b:NoExecute", ""))
+	check("changes_what_pods_need", s.hcl(named, "team=b:NoExecute", ""))
 	check("changes_it_now", s.hcl(named, "team=b:NoExecute", "  retire = \"now\"\n"))
 }
 
