@@ -44,6 +44,10 @@ data "kubetaint_eviction_preview" "absent" {
   absent_taints = [{ key = "new", effect = "NoSchedule" }]
 }
 `
+	// The module reads its preview only at apply.
+	late := strings.Replace(use, "source ", "depends_on = [terraform_data.new]\n  source ", 1) + `
+resource "terraform_data" "new" {}
+`
 	const unpreviewed = "the plan has no kubetaint_eviction_preview of these nodes and taints"
 	for name, tt := range map[string]struct {
 		config string
@@ -58,6 +62,7 @@ data "kubetaint_eviction_preview" "absent" {
 		"as many pods as the limit are allowed":    {use, 0, set("evicted_now", 6, "evicted_after", 3, "preempted", 1), nil},
 		"a replacement that may stay Pending":      {use, 0, set("pending_max", 2), []string{"module.gpu.data.kubetaint_eviction_preview.this: pending pods: 2, the limit is 0"}},
 		"taints without a preview":                 {alone, 0, nil, []string{"kubetaint_node_taints.alone: " + unpreviewed}},
+		"a preview that is read only at apply":     {late, 0, nil, []string{"module.gpu.kubetaint_node_taints.this: " + unpreviewed}},
 		"absent taints with a preview of the same": {absent, 0, nil, nil},
 		"a preview of other taints":                {use + strings.Replace(alone, "NoExecute", "NoSchedule", 1), 0, nil, []string{"kubetaint_node_taints.alone: " + unpreviewed}},
 		"a preview of other nodes":                 {use + strings.Replace(alone, "pool=gpu", "pool=gpu,large", 1), 0, nil, []string{"kubetaint_node_taints.alone: " + unpreviewed}},
