@@ -112,6 +112,16 @@ func TestDocs_pagesAreShortBeforeTheSchema(t *testing.T) {
 	}
 }
 
+// TestDocs_readmeIsOneScreen counts words outside of folds, pictures and targets of links: readers decide by one screen.
+func TestDocs_readmeIsOneScreen(t *testing.T) {
+	t.Parallel()
+	const most = 350
+	page := regexp.MustCompile(`(?s)<details>.*?</details>|!\[[^\]]*\]\([^)]*\)`).ReplaceAllString(pages(t)["README.md"], "")
+	if words := len(strings.Fields(target.ReplaceAllString(page, "$1"))); words > most {
+		t.Errorf("README.md has %d words outside of folds, and may have %d: fold some, or move them to a guide", words, most)
+	}
+}
+
 // TestDocs_readmeShowsItsPlan: the picture is the plan inside the fold, and its description is
 // the summary of that; "make readme-check" compares both with the demo's.
 func TestDocs_readmeShowsItsPlan(t *testing.T) {
