@@ -128,7 +128,6 @@ func count(machines int) string {
 	return fmt.Sprintf("%d machines", machines)
 }
 
-
 func areNew(machines int) string {
 	if machines == 1 {
 		return "a new one is"
