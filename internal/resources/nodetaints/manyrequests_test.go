@@ -68,6 +68,7 @@ func (c *crew) carry(t *testing.T, name string, config func(n int) map[string]an
 // nothing twice but for nodes: before the first write and, at most twice, to confirm what was written.
 func TestNodeTaints_twoHundredByName(t *testing.T) {
 	t.Parallel()
+	acctest.TooLong(t)
 	acctest.CountsRequests(t)
 	for name, tc := range map[string]struct {
 		nodes, perNode int
