@@ -149,5 +149,20 @@ func BenchmarkSimulate_crowded(b *testing.B) {
 	}
 }
 
+// BenchmarkSimulate_softTaints is a taint on 500 of 5,000 nodes, of which every other one has a taint that pods
+// only prefer to avoid.
+func BenchmarkSimulate_softTaints(b *testing.B) {
+	s, change, evicted := big(500)
+	for i, n := range s.SortedNodes() {
+		if i%2 == 0 {
+			n.Taints = append(n.Taints, taintsOf("soft:PreferNoSchedule")...)
+		}
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		New(s, change, false).Simulate(evicted, 1, 1)
+	}
+}
+
 // BenchmarkSimulate_oneNode is a taint on one of 5,000 nodes.
 func BenchmarkSimulate_oneNode(b *testing.B) { benchmarkSimulate(b, 1, Orders) }

@@ -55,17 +55,16 @@ func ofNode(t *testing.T, p *snapshot.Pod, nodes ...*snapshot.Node) (*simulation
 // name, and any node in every fifth order.
 func TestSimulation_find(t *testing.T) {
 	t.Parallel()
-	scored := func(p *snapshot.Pod) { p.Demand.ScoredMilliCPU, p.Demand.ScoredMemory = 1000, 1<<30 }
 	equal, larger, inAny := map[string]bool{}, map[string]bool{}, map[string]bool{}
 	for seed := range uint64(30) {
-		s, r := ofNode(t, pod("p", "gone", asking(1, 1), scored), having(node("a"), 4, 4), having(node("b"), 4, 4), having(node("c"), 2, 2))
+		s, r := ofNode(t, pod("p", "gone", asking(1, 1), scored(1, 1)), having(node("a"), 4, 4), having(node("b"), 4, 4), having(node("c"), 2, 2))
 		s.run(seed, 0)
 		want := s.chance.of(ofNodes, r.name).pick(2, func(i int) uint64 { return nameOf(string("ab"[i])) })
 		if at := s.places[r.node].node.Name; at != string("ab"[want]) {
 			t.Errorf("seed %d: it is on %s, and chance picks %s", seed, at, string("ab"[want]))
 		}
 		equal[s.placed()["p"]] = true
-		s, _ = ofNode(t, pod("p", "gone", asking(1, 1), scored), having(node("a"), 2, 2), having(node("b"), 8, 8), having(node("c"), 2, 2))
+		s, _ = ofNode(t, pod("p", "gone", asking(1, 1), scored(1, 1)), having(node("a"), 2, 2), having(node("b"), 8, 8), having(node("c"), 2, 2))
 		s.run(seed, 0)
 		larger[s.placed()["p"]] = true
 		s.run(seed, 4)

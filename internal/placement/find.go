@@ -239,29 +239,28 @@ func (s *simulation) find(r *replacement) (int32, bool) {
 	if s.spent() {
 		enough = 1
 	}
-	s.best = s.best[:0]
+	s.takers = s.takers[:0]
 	s.each(c.search, chance, func(i int32) bool {
 		if !s.takes(c, i) {
 			return true
 		}
-		score := int64(0)
+		one := rated{node: i}
 		if !s.anyNode {
-			score = s.score(c, i, highest)
+			one = s.rate(c, i, highest)
 		}
-		switch {
-		case score > highest:
-			highest, s.best = score, append(s.best[:0], i)
-		case score == highest:
-			s.best = append(s.best, i)
+		if one.untolerated == 0 {
+			highest = max(highest, one.score)
 		}
+		s.takers = append(s.takers, one)
 		enough--
 		return enough > 0
 	})
-	if len(s.best) == 0 {
+	if len(s.takers) == 0 {
 		c.failed = s.failure()
 		return -1, false
 	}
-	return s.best[chance.pick(len(s.best), func(i int) uint64 { return s.nodeNames[s.best[i]] })], true
+	best := s.bestOf(s.takers)
+	return best[chance.pick(len(best), func(i int) uint64 { return s.nodeNames[best[i]] })], true
 }
 
 // steady reports whether a pod of the class that no node takes finds none before room becomes

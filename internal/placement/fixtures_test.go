@@ -158,6 +158,11 @@ func asking(cores, gi int64, others ...snapshot.Amount) podOption {
 	}
 }
 
+// scored is a pod that counts as so much in scores.
+func scored(cores, gi int64) podOption {
+	return func(p *snapshot.Pod) { p.Demand.ScoredMilliCPU, p.Demand.ScoredMemory = cores*1000, gi<<30 }
+}
+
 // disk is as much local storage of a node, and scratch what a pod asks for of it.
 func disk(n *snapshot.Node, gi int64) *snapshot.Node {
 	n.Allocatable.EphemeralStorage = gi << 30

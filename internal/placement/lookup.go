@@ -25,7 +25,7 @@ func (f *Finder) allPlaces() []*place {
 				relabelled.Labels, n = labels, &relabelled
 			}
 			places = append(places, place{
-				node: n, after: after, has: n.Allocatable, cordoned: n.Unschedulable,
+				node: n, after: after, soft: softTaints(after), has: n.Allocatable, cordoned: n.Unschedulable,
 				drained: f.change.Drained[n.Name], closed: f.change.Closed[n.Name] || f.unread(n.Name), limits: volumeLimits(f.snapshot, n.Name), index: len(places),
 			})
 			p := &places[len(places)-1]

@@ -86,6 +86,8 @@ func New(s *snapshot.Snapshot, change Change, comparison bool) *Finder {
 type place struct {
 	node  *snapshot.Node
 	after []corev1.Taint
+	// soft are those of them with the effect PreferNoSchedule.
+	soft []corev1.Taint
 	// has and cordoned are the node's, repeated here: a long search that reads each node
 	// as well takes twice as long.
 	has *snapshot.Resources
@@ -183,6 +185,8 @@ type nodeSearch struct {
 	refusals refusals
 	// static remembers, by node, whether a simulation has seen it refuse such pods.
 	static []staticResult
+	// untolerated remembers, by node, how many soft taints the pods do not tolerate, and 1 more.
+	untolerated []int32
 }
 
 func (f *Finder) search(pod *snapshot.Pod, s *snapshot.Scheduling) *nodeSearch {

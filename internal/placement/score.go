@@ -3,17 +3,86 @@
 
 package placement
 
-import "math"
+import (
+	"math"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
+)
 
 // maxScore is the highest score that one plug-in gives a node.
 const maxScore = 100
 
-// score is what a node is chosen by: how much of it is free, and how a pod balances the use of
-// its resources, with the same weight. Of the scheduler's other scores none is repeated. A score that is lower than
-// least is any number below it: to weigh the balance costs as much as all else.
-func (s *simulation) score(c *class, i int32, least int64) int64 {
+// taintWeight is that of TaintToleration. The scores of resources weigh 1
+// (k8s.io/kubernetes v1.37.2 pkg/scheduler/apis/config/v1/default_plugins.go).
+const taintWeight = 3
+
+// rated is a node that takes a pod.
+type rated struct {
+	node, untolerated int32
+	score             int64
+}
+
+// rate returns what a node is chosen by: how much of it is free, how a pod balances the use of its
+// resources, and how many of its PreferNoSchedule taints the pod does not tolerate. Of the scheduler's
+// other scores none is repeated. Least is the score of another node, of which the pod tolerates all: one that is lower
+// is any number below it, since to weigh the balance costs as much as all else.
+func (s *simulation) rate(c *class, i int32, least int64) rated {
 	free, balanced := s.scores(c, i, least)
-	return free + balanced
+	return rated{node: i, untolerated: s.untolerated(c.search, i), score: free + balanced}
+}
+
+// bestOf returns the nodes with the highest score of those that take a pod. The untolerated
+// taints of each count by the most that one of them has.
+func (s *simulation) bestOf(takers []rated) []int32 {
+	highest, most := int64(-1), int32(0)
+	for i := range takers {
+		most = max(most, takers[i].untolerated)
+	}
+	s.best = s.best[:0]
+	for i := range takers {
+		score := takers[i].score + taintWeight*taintScore(takers[i].untolerated, most)
+		if score > highest {
+			highest, s.best = score, s.best[:0]
+		}
+		if score == highest {
+			s.best = append(s.best, takers[i].node)
+		}
+	}
+	return s.best
+}
+
+// taintScore is higher the fewer taints of a node a pod does not tolerate, if one of the nodes has most of them
+// (k8s.io/kubernetes v1.37.2 pkg/scheduler/framework/plugins/helper/normalize_score.go).
+func taintScore(untolerated, most int32) int64 {
+	if most == 0 {
+		return maxScore
+	}
+	return maxScore - maxScore*int64(untolerated)/int64(most)
+}
+
+// untolerated counts the PreferNoSchedule taints of a node that pods of a search do not tolerate
+// (k8s.io/kubernetes v1.37.2 pkg/scheduler/framework/plugins/tainttoleration/taint_toleration.go,
+// countIntolerableTaintsPreferNoSchedule).
+func (s *simulation) untolerated(l *nodeSearch, i int32) int32 {
+	soft := s.places[i].soft
+	if len(soft) == 0 {
+		return 0
+	}
+	if l.untolerated == nil {
+		l.untolerated = make([]int32, len(s.places))
+	}
+	// 0 is for a node that has not been counted.
+	if l.untolerated[i] == 0 {
+		l.untolerated[i] = 1
+		for k := range soft {
+			if taint.FirstMatch(l.tolerations, soft[k], s.comparison) < 0 {
+				l.untolerated[i]++
+			}
+		}
+	}
+	return l.untolerated[i] - 1
 }
 
 // scores returns the score of NodeResourcesFit and that of NodeResourcesBalancedAllocation, which
@@ -63,4 +132,14 @@ func balance(used, all [2]int64) int64 {
 	}
 	deviation := math.Abs(min(float64(used[0])/float64(all[0]), 1)-min(float64(used[1])/float64(all[1]), 1)) / 2
 	return int64((1 - deviation) * maxScore)
+}
+
+// softTaints returns those of a node's taints with the effect PreferNoSchedule, nil where it has none.
+func softTaints(taints []corev1.Taint) (soft []corev1.Taint) {
+	for i := range taints {
+		if taints[i].Effect == corev1.TaintEffectPreferNoSchedule {
+			soft = append(soft, taints[i])
+		}
+	}
+	return soft
 }

@@ -90,8 +90,10 @@ type simulation struct {
 	// vacated is set once pods are preempted.
 	vacated bool
 	effort
-	best  []int32
-	lower []occupant
+	// takers, best and lower are used anew for each pod.
+	takers []rated
+	best   []int32
+	lower  []occupant
 }
 
 // replacement is a pod to place.

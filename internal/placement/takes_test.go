@@ -23,7 +23,7 @@ func TestSimulation_shortCutsChangeNoAnswer(t *testing.T) {
 				if got, want := s.takes(class, at), s.ask(class, at) == takes; got != want {
 					t.Fatalf("%s takes a pod: %t, want %t", s.places[i].node.Name, got, want)
 				}
-				if got, want := s.score(class, at, least), s.score(class, at, 0); got != want && (got >= least || want >= least) {
+				if got, want := s.rate(class, at, least).score, s.rate(class, at, 0).score; got != want && (got >= least || want >= least) {
 					t.Fatalf("score %d, want %d; the least is %d", got, want, least)
 				}
 			}

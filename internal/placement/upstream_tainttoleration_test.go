@@ -4,7 +4,7 @@
 package placement
 
 import (
-	"slices"
+	"fmt"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -76,8 +76,8 @@ func TestUpstream_taintToleration(t *testing.T) {
 	}
 }
 
-// TestUpstream_taintTolerationScore has the facts of TestTaintTolerationScore there: how many taints of
-// a node count against it, fewer being better. No prediction follows scores of taints.
+// TestUpstream_taintTolerationScore has the facts of TestTaintTolerationScore there: fewer taints that a pod does
+// not tolerate make a higher score, and none keeps the pod away.
 func TestUpstream_taintTolerationScore(t *testing.T) {
 	t.Parallel()
 	rows := upstream.Cases(t)
@@ -89,27 +89,36 @@ func TestUpstream_taintTolerationScore(t *testing.T) {
 		name        string
 		tolerations list
 		nodes       [][]string
-		want        []int
+		want        []int64
 	}{
-		{"another value", list{equal("foo", "bar", prefer)}, [][]string{{"foo=bar:PreferNoSchedule"}, {"foo=blah:PreferNoSchedule"}}, []int{0, 1}},
-		{"all tolerated", list{arm, ssd}, [][]string{nil, {"cpu-type=arm64:PreferNoSchedule"}, {"cpu-type=arm64:PreferNoSchedule", "disk-type=ssd:PreferNoSchedule"}}, []int{0, 0, 0}},
-		{"none tolerated", list{equal("foo", "bar", prefer)}, [][]string{nil, {"cpu-type=arm64:PreferNoSchedule"}, {"cpu-type=arm64:PreferNoSchedule", "disk-type=ssd:PreferNoSchedule"}}, []int{0, 1, 2}},
-		{"tolerations and taints of NoSchedule", list{equal("cpu-type", "arm64", sched), equal("disk-type", "ssd", sched)}, [][]string{nil, {"cpu-type=arm64:NoSchedule"}, {"cpu-type=arm64:PreferNoSchedule", "disk-type=ssd:PreferNoSchedule"}}, []int{0, 0, 2}},
-		{"no tolerations", nil, [][]string{nil, {"cpu-type=arm64:PreferNoSchedule"}}, []int{0, 1}},
-		{"Gt", list{{Key: sla, Operator: "Gt", Value: "950", Effect: prefer}}, [][]string{{sla + "=800:PreferNoSchedule"}, {sla + "=960:PreferNoSchedule"}}, []int{1, 0}},
-		{"Lt", list{{Key: sla, Operator: "Lt", Value: "800", Effect: prefer}}, [][]string{{sla + "=950:PreferNoSchedule"}, {sla + "=750:PreferNoSchedule"}}, []int{1, 0}},
+		{"another value", list{equal("foo", "bar", prefer)}, [][]string{{"foo=bar:PreferNoSchedule"}, {"foo=blah:PreferNoSchedule"}}, []int64{100, 0}},
+		{"all tolerated", list{arm, ssd}, [][]string{nil, {"cpu-type=arm64:PreferNoSchedule"}, {"cpu-type=arm64:PreferNoSchedule", "disk-type=ssd:PreferNoSchedule"}}, []int64{100, 100, 100}},
+		{"none tolerated", list{equal("foo", "bar", prefer)}, [][]string{nil, {"cpu-type=arm64:PreferNoSchedule"}, {"cpu-type=arm64:PreferNoSchedule", "disk-type=ssd:PreferNoSchedule"}}, []int64{100, 50, 0}},
+		{"tolerations and taints of NoSchedule", list{equal("cpu-type", "arm64", sched), equal("disk-type", "ssd", sched)}, [][]string{nil, {"cpu-type=arm64:NoSchedule"}, {"cpu-type=arm64:PreferNoSchedule", "disk-type=ssd:PreferNoSchedule"}}, []int64{100, 100, 0}},
+		{"no tolerations", nil, [][]string{nil, {"cpu-type=arm64:PreferNoSchedule"}}, []int64{100, 0}},
+		{"Gt", list{{Key: sla, Operator: "Gt", Value: "950", Effect: prefer}}, [][]string{{sla + "=800:PreferNoSchedule"}, {sla + "=960:PreferNoSchedule"}}, []int64{0, 100}},
+		{"Lt", list{{Key: sla, Operator: "Lt", Value: "800", Effect: prefer}}, [][]string{{sla + "=950:PreferNoSchedule"}, {sla + "=750:PreferNoSchedule"}}, []int64{0, 100}},
 	} {
 		rows.Run(t, tt.name, func(t *testing.T) {
 			t.Parallel()
+			w, p := newWorld(), pod("p", "", tolerating(tt.tolerations...))
 			for i, taints := range tt.nodes {
-				left := slices.DeleteFunc(taint.Untolerated(taintsOf(taints...), tt.tolerations, true), func(x corev1.Taint) bool { return x.Effect != prefer })
-				if len(left) != tt.want[i] {
-					t.Errorf("node %d has %s, want %d", i, taint.FormatAll(left), tt.want[i])
-				}
+				n := node(fmt.Sprintf("n%d", i), taints...)
+				w.Nodes[n.Name] = n
+			}
+			s := newSimulation(New(w.Snapshot, Change{}, true), nil)
+			l, most := s.search(p, p.Scheduling), int32(0)
+			for i := range tt.nodes {
+				most = max(most, s.untolerated(l, int32(i)))
+			}
+			var got []int64
+			for i, taints := range tt.nodes {
+				got = append(got, taintScore(s.untolerated(l, int32(i)), most))
 				if away := UntoleratedTaint(tt.tolerations, taintsOf(taints...), true); away != nil {
 					t.Errorf("%s keeps the pod from node %d", taint.Format(*away), i)
 				}
 			}
+			compare(t, got, tt.want)
 		})
 	}
 }
