@@ -55,7 +55,7 @@ func newEvaluation(s *snapshot.Snapshot, change Change, comparison Comparison) *
 		admitted: admitted{}, daemons: newDaemons(),
 	}
 	e.nodes = placement.New(s, placement.Change{
-		Taints: change.Taints, Labels: change.Labels, Drained: change.Drains, Closed: change.Closed, Comes: change.Comes, Leaving: e.leaving,
+		Taints: change.Taints, Labels: change.Labels, Drained: change.Drains, Closed: change.Closed, Comes: change.Comes, Leaving: e.leaving, Replaced: e.victim,
 	}, comparison == ComparisonOn)
 	return e
 }

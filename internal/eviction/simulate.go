@@ -120,9 +120,32 @@ func (e *evaluation) evictions(verdicts []PodVerdict) []placement.Eviction {
 	return out
 }
 
+// victim is the eviction of a pod that preemption evicts, with what its controller creates instead. A DaemonSet
+// creates a pod where its template selects and tolerates the node: the room there is not free, as it is for an
+// evicted pod's replacement (k8s.io/kubernetes v1.37.2 pkg/controller/daemon/daemon_controller.go,
+// NodeShouldRunDaemonPod).
+func (e *evaluation) victim(pod *snapshot.Pod) placement.Eviction {
+	owner := e.snapshot.Owner(pod)
+	one := placement.Eviction{Pod: pod}
+	one.Ordered, one.PolicyUnknown = e.policy(pod, owner)
+	if next := e.recreated(pod, owner); !owner.DaemonSet() || e.nodes.Takes(pod, next) {
+		one.Scheduling = next
+	}
+	return one
+}
+
 // replacement is how the pod will be scheduled that a controller creates for an evicted one, nil
 // where it creates none.
 func (e *evaluation) replacement(pod *snapshot.Pod, owner snapshot.Owner) *snapshot.Scheduling {
+	next := e.recreated(pod, owner)
+	if owner.DaemonSet() && !e.nodes.Fits(pod, next) {
+		return nil
+	}
+	return next
+}
+
+// recreated is how a pod will be scheduled that a controller creates instead of another one, if it does.
+func (e *evaluation) recreated(pod *snapshot.Pod, owner snapshot.Owner) *snapshot.Scheduling {
 	scheduling, change, planned := e.planned(pod, owner)
 	if !planned {
 		scheduling = pod.Scheduling
@@ -131,10 +154,7 @@ func (e *evaluation) replacement(pod *snapshot.Pod, owner snapshot.Owner) *snaps
 		return e.made(pod, scheduling)
 	}
 	if template := e.daemon(pod, change); template != nil {
-		scheduling = e.successor(template, pod.Node)
-	}
-	if !e.nodes.Fits(pod, scheduling) {
-		return nil
+		return e.successor(template, pod.Node)
 	}
 	return scheduling
 }

@@ -34,7 +34,7 @@ func (s *simulation) without(seed uint64, order int) {
 	}
 	if s.baseline.simulation == nil {
 		already := slices.DeleteFunc(slices.Clone(s.evictions), func(e Eviction) bool { return !e.successor() })
-		s.baseline = baseline{newSimulation(New(s.snapshot, Change{}, s.comparison), already), map[*snapshot.Pod]bool{}}
+		s.baseline = baseline{newSimulation(New(s.snapshot, Change{Replaced: s.Finder.change.Replaced}, s.comparison), already), map[*snapshot.Pod]bool{}}
 	}
 	b := s.baseline
 	b.work, b.limit = s.work, s.limit

@@ -69,7 +69,7 @@ func (s *simulation) reset() {
 	s.touched, s.preempted, s.freed, s.moved, s.next, s.moment = s.touched[:0], nil, 1, 1, 0, 0
 	s.vacated = false
 	clear(s.isPreempted)
-	s.replacements = s.replacements[:s.fixed]
+	s.dropVictims()
 	for _, r := range s.replacements {
 		r.node, r.nominee, r.nominations, r.yielded, r.created, r.since, r.delayed, r.deleted, r.refused, r.binding = -1, false, 0, false, false, 0, false, false, nil, nil
 	}

@@ -27,6 +27,9 @@ type Change struct {
 	// them do. It is called once for each count of a node's pods; nil means that all pods
 	// of all nodes keep their places.
 	Leaving func(node string) func(*snapshot.Pod) bool
+	// Replaced returns the eviction of a pod that preemption evicts, with what its controller creates instead. nil
+	// means that all of them are replaced as they are, one independently of the other.
+	Replaced func(*snapshot.Pod) Eviction
 }
 
 // Placement is where a pod that replaces another one fits.
@@ -105,6 +108,11 @@ type place struct {
 // affinity, volumes and requests.
 func (f *Finder) Fits(pod *snapshot.Pod, s *snapshot.Scheduling) bool {
 	return f.Find(pod, s).Fits()
+}
+
+// Takes reports whether any node would take the pod after the change, as Fits does, however little room is left.
+func (f *Finder) Takes(pod *snapshot.Pod, s *snapshot.Scheduling) bool {
+	return f.taker(f.search(pod, s), 0) != nil
 }
 
 type resultKey struct {

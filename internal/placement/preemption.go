@@ -266,12 +266,7 @@ func (s *simulation) evict(i int32, v occupant) {
 	if v.pod.Controller == nil || v.pod.Mirror {
 		return
 	}
-	r := &replacement{
-		pod: v.pod, class: s.classOf(v.pod, v.pod.Scheduling, s.admitted(v.pod).demand), workload: s.workload(v.pod), node: -1, name: nameOfPod(v.pod),
-		after: s.moment, rank: len(s.replacements),
-	}
-	s.replacements = append(s.replacements, r)
-	s.create(r)
+	s.replaceVictim(v.pod)
 }
 
 // budgets are what PodDisruptionBudgets still allow.

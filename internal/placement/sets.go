@@ -103,8 +103,12 @@ func (s *simulation) await() {
 		s.awaitOne(pod)
 	}
 	for _, set := range s.sets {
-		slices.SortFunc(set.unready, func(a, b unreadyPod) int { return a.ordinal - b.ordinal })
+		set.sortUnready()
 	}
+}
+
+func (s *statefulSet) sortUnready() {
+	slices.SortFunc(s.unready, func(a, b unreadyPod) int { return a.ordinal - b.ordinal })
 }
 
 func (s *simulation) awaitOne(pod *snapshot.Pod) {

@@ -8,6 +8,8 @@ import (
 	"math"
 	"slices"
 
+	"k8s.io/apimachinery/pkg/types"
+
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
 )
 
@@ -69,10 +71,14 @@ type simulation struct {
 	// and the unsure pods that are gone in this order.
 	preempted   []*snapshot.Pod
 	isPreempted map[*snapshot.Pod]bool
-	budgets     budgets
-	running     bool
-	evictions   []Eviction
-	baseline    baseline
+	// victims remembers what replaces victims of any order, unready the pods of each controller that are not
+	// ready.
+	victims   map[*snapshot.Pod]Eviction
+	unready   map[types.UID][]*snapshot.Pod
+	budgets   budgets
+	running   bool
+	evictions []Eviction
+	baseline  baseline
 	// anyNode is set for an order in which scores do not count, parallel for one in which StatefulSets
 	// whose podManagementPolicy is not known create their pods in parallel.
 	anyNode, parallel bool
@@ -147,7 +153,7 @@ func newSimulation(f *Finder, evicted []Eviction) *simulation {
 	f.allPlaces()
 	s := &simulation{
 		Finder: f, effort: effort{limit: workLimit}, classes: map[classKey]*class{}, evicted: make(map[*snapshot.Pod]int64, len(evicted)), leaves: make([]bool, len(f.places)),
-		byKey: map[snapshot.WorkloadKey]int{}, groups: map[groupKey]*Group{}, sets: map[string]*statefulSet{}, isPreempted: map[*snapshot.Pod]bool{}, isUndecided: map[*snapshot.Pod]*undecided{}, unmodelledRanges: map[string]bool{},
+		byKey: map[snapshot.WorkloadKey]int{}, groups: map[groupKey]*Group{}, sets: map[string]*statefulSet{}, isPreempted: map[*snapshot.Pod]bool{}, victims: map[*snapshot.Pod]Eviction{}, isUndecided: map[*snapshot.Pod]*undecided{}, unmodelledRanges: map[string]bool{},
 		base: make([]nodeState, len(f.places)), now: make([]nodeState, len(f.places)), order: make([]int32, len(f.places)), nodeNames: make([]uint64, len(f.places)), evictions: evicted,
 	}
 	s.attachments = newAttachments(s.snapshot)
