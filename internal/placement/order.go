@@ -23,6 +23,7 @@ func (s *simulation) run(seed uint64, order int) {
 	}
 	s.rank(order)
 	s.running, s.anyNode, s.parallel, s.prompt = true, order%5 == 4, order%3 == 1, order%2 == 1
+	s.recovers = order%2 == 0
 	s.nominates, s.nominees = order%4 != 3 && s.rules.count() > 0, s.nominees[:0]
 	s.decide(order)
 	lingers := order%4 >= 2 && s.rules.count() > 0
@@ -78,7 +79,7 @@ func (s *simulation) reset() {
 	}
 	s.rules.reset()
 	s.quotas.reset()
-	s.budgets.preempted = nil
+	s.budgets.preempted, s.budgets.recovered = nil, nil
 	for i := range s.order {
 		s.order[i] = int32(i)
 	}

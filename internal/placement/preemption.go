@@ -7,8 +7,6 @@ import (
 	"cmp"
 	"math"
 	"slices"
-
-	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
 )
 
 // candidate is a node on which a pod finds room once these victims are gone.
@@ -267,82 +265,4 @@ func (s *simulation) evict(i int32, v occupant) {
 		return
 	}
 	s.replaceVictim(v.pod)
-}
-
-// budgets are what PodDisruptionBudgets still allow.
-type budgets struct {
-	// evicted are the pods that the change evicts, by namespace, spent how many of a PodDisruptionBudget's
-	// pods are gone at a moment.
-	evicted map[string][]*snapshot.Pod
-	spent   map[budgetAt]int32
-	// preempted counts the victims of this order.
-	preempted map[*snapshot.Budget]int32
-}
-
-type budgetAt struct {
-	budget *snapshot.Budget
-	moment int64
-}
-
-// allowed returns how many more pods of a PodDisruptionBudget may be evicted now: ready ones that the change
-// evicts count as gone.
-func (b *budgets) allowed(s *simulation, budget *snapshot.Budget, namespace string) int32 {
-	if b.evicted == nil {
-		b.evicted, b.spent = map[string][]*snapshot.Pod{}, map[budgetAt]int32{}
-		for pod := range s.evicted {
-			if pod.Ready && !pod.Terminating {
-				b.evicted[pod.Namespace] = append(b.evicted[pod.Namespace], pod)
-			}
-		}
-	}
-	key := budgetAt{budget, s.moment}
-	spent, known := b.spent[key]
-	if !known {
-		for _, pod := range b.evicted[namespace] {
-			if s.evicted[pod] <= s.moment && budget.Selector.Matches(pod.Labels) && !budget.Disrupted[pod.Name] {
-				spent++
-			}
-		}
-		b.spent[key] = spent
-	}
-	return budget.Allowed - spent - b.preempted[budget]
-}
-
-// spend counts a victim.
-func (b *budgets) spend(s *simulation, pod *snapshot.Pod) {
-	for _, budget := range s.snapshot.Budgets.Covering(pod) {
-		if budget.Disrupted[pod.Name] {
-			continue
-		}
-		if b.preempted == nil {
-			b.preempted = map[*snapshot.Budget]int32{}
-		}
-		b.preempted[budget]++
-	}
-}
-
-// split tells the pods whose PodDisruptionBudgets do not allow to evict them from the others. The order is
-// that in which PodDisruptionBudgets are spent (util.go, FilterVictimsWithPDBViolation): an empty selector, and
-// pods without labels, match nothing, and a pod whose eviction has been granted violates nothing.
-func (b *budgets) split(s *simulation, pods []occupant) (protected, others []occupant) {
-	left := map[*snapshot.Budget]int32{}
-	for _, o := range pods {
-		violates := false
-		for _, budget := range s.snapshot.Budgets.Covering(o.pod) {
-			if len(o.pod.Labels) == 0 || budget.Selector.Empty() || violates || budget.Disrupted[o.pod.Name] {
-				continue
-			}
-			if _, known := left[budget]; !known {
-				left[budget] = b.allowed(s, budget, o.pod.Namespace)
-			}
-			left[budget]--
-			violates = left[budget] < 0
-		}
-		if violates {
-			protected = append(protected, o)
-		} else {
-			others = append(others, o)
-		}
-	}
-	return protected, others
 }

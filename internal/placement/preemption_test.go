@@ -4,6 +4,7 @@
 package placement
 
 import (
+	"slices"
 	"testing"
 
 	"k8s.io/apimachinery/pkg/labels"
@@ -155,6 +156,38 @@ func TestPreemption_countsEvictedPodsOfABudgetAsGone(t *testing.T) {
 	w = w.run(pod("a2", "n1", asking(9, 9), labelledAs("app", "a")))
 	if got := w.simulate().victims(); len(got) != 1 || got[0] != "b" {
 		t.Errorf("beside an evicted pod of the same budget: victims %v", got)
+	}
+}
+
+// big preempts after 300s: a, whose priority is lower, where its PodDisruptionBudget allows that, and else b.
+func TestPreemption_budgetsRecoverWhereReplacementsArePlacedEarlier(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name  string
+		spare int64
+		after int64
+		ready bool
+		want  []string
+	}{
+		// It is not known how long the replacement takes to be ready.
+		{name: "a replacement that is placed before", spare: 1, ready: true, want: []string{"a", "b"}},
+		{name: "a replacement that is placed at the same moment", spare: 1, after: 300, ready: true, want: []string{"b"}},
+		{name: "a replacement that is Pending", ready: true, want: []string{"b"}},
+		{name: "an evicted pod that was not ready", want: []string{"a"}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(having(node("n1"), 9, 9), having(node("n2"), 4, 4), having(node("n3"), 4, 4), having(node("n4"), tt.spare, tt.spare)).
+				run(replicas("big", "n1", 1, asking(4, 4), priority(10))...).
+				run(pod("a2", "n1", asking(1, 1), labelledAs("app", "a"))).
+				run(pod("a", "n2", asking(4, 4), priority(1), labelledAs("app", "a")), pod("b", "n3", asking(4, 4), priority(2), patient, labelledAs("app", "b"))).protect("a", 1)
+			w.named(t, "a2").Ready = tt.ready
+			evicted := w.evictAll("n1")
+			evicted[0].After, evicted[1].After = 300, tt.after
+			if got := New(w.Snapshot, gone("n1"), false).Simulate(evicted, Orders, 1).victims(); !slices.Equal(got, tt.want) {
+				t.Errorf("victims %v, want %v", got, tt.want)
+			}
+		})
 	}
 }
 

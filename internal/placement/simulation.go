@@ -85,6 +85,8 @@ type simulation struct {
 	// prompt is set for an order in which pods that have waited for room are not tried before those
 	// that are created when it becomes free: the scheduler may have put off a retry.
 	prompt bool
+	// recovers is set for an order in which replacements are ready by the moment after the one at which they are placed.
+	recovers bool
 	// nominates is set for an order in which a pod that preempts others is not bound before those that are queued have
 	// been tried: nominees are these pods.
 	nominates bool
@@ -133,6 +135,8 @@ type replacement struct {
 	// created is set once its controller has created it, at the moment since.
 	created bool
 	since   int64
+	// bound is the moment at which it was put on its node.
+	bound int64
 	// refused is why a LimitRange or a ResourceQuota keeps it from being created, nil where none does.
 	refused *Refusal
 	// delayed is set for one that was placed at a later moment, deleted for one without a controller that was
@@ -325,7 +329,7 @@ func (s *simulation) placeQueued() (placed bool) {
 
 // bind puts a pod on a node, and lets its StatefulSet create the next one.
 func (s *simulation) bind(r *replacement, node int32) {
-	r.node, r.delayed = node, s.moment > r.since
+	r.node, r.bound, r.delayed = node, s.moment, s.moment > r.since
 	s.add(node, occupant{pod: r.pod, replacement: r})
 	s.store(r, node)
 	if r.set == nil {

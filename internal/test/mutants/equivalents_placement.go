@@ -130,7 +130,7 @@ var placementEquivalents = []equivalent{
 		reason: "the node has been asked: without victims it takes no pod",
 	},
 	{
-		file: "internal/placement/preemption.go", function: "budgets.allowed", was: "b.spent[key] = spent",
+		file: "internal/placement/budgets.go", function: "budgets.allowed", was: "b.spent[key] = spent",
 		reason: "a cache: without it the same value is made again",
 	},
 	{
