@@ -53,6 +53,9 @@ func (s *simulation) certain() bool {
 		key := resultKey{r.class.search, r.class.demand}
 		n, known := at[key]
 		if !known {
+			if s.mayReturn(r.class) {
+				return false
+			}
 			n = len(all.kinds)
 			at[key] = n
 			all.kinds = append(all.kinds, rival{class: r.class, asks: asksOf(r.class.demand), never: s.capacity(r.class, 1) == 0})
@@ -67,6 +70,16 @@ func (s *simulation) certain() bool {
 // independent reports whether requests and what nodes are alone decide which nodes take pods of a class.
 func (c *class) independent() bool {
 	return c.podRules == nil && len(c.ports) == 0 && c.attached == nil && c.search.open == nil
+}
+
+// mayReturn reports whether pods of a class find a node that evicts them again: how many do is a matter of the order.
+func (s *simulation) mayReturn(c *class) bool {
+	for i, p := range s.places {
+		if s.evictsAgain(p, c.scheduling.Tolerations) && s.static(c.search, int32(i)) { //nolint:gosec // A cluster has no two thousand million nodes.
+			return true
+		}
+	}
+	return false
 }
 
 // anySetWaits reports whether a StatefulSet waits for a pod that is there, or never creates one.

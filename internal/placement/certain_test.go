@@ -162,6 +162,13 @@ func TestCertain(t *testing.T) {
 			e[0].Pod.Demand.Template = &corev1.PodSpec{Containers: []corev1.Container{{Name: "c"}}}
 			return e
 		}, want: Orders},
+		"a node that evicts the pods again": {change: func(w world, e []Eviction) []Eviction {
+			w.Nodes["n-1"].Taints = taintsOf("leaving:NoExecute")
+			for i := range e {
+				e[i].Scheduling.Tolerations = []corev1.Toleration{{Key: "leaving", Operator: corev1.TolerationOpExists, Effect: corev1.TaintEffectNoExecute, TolerationSeconds: new(int64(4))}}
+			}
+			return e
+		}, want: Orders},
 		"a Pending pod with a nominated node": {change: func(w world, e []Eviction) []Eviction {
 			waiting(w, asking(1, 1))
 			w.Waiting[0].Nominated = "n-1"

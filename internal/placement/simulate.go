@@ -62,8 +62,9 @@ type Outcome struct {
 	// Placed, Pending and NotCreated count the replacements of all workloads, Preempted the pods
 	// elsewhere that preemption evicts. Missing counts the Pending ones together with those that are
 	// not created because an ordered StatefulSet waits, or a LimitRange or a ResourceQuota refuses them.
-	// Refused counts the latter alone, and Unplaced the Missing ones without them.
-	Placed, Pending, NotCreated, Missing, Refused, Unplaced, Preempted Range
+	// Refused counts the latter alone, and Unplaced the Missing ones without them. Again counts the Placed
+	// ones whose node evicts them again, since they tolerate a taint of it for some seconds only.
+	Placed, Pending, NotCreated, Missing, Refused, Unplaced, Preempted, Again Range
 	// UnmodelledQuotas are the ResourceQuotas, as namespace/name, that may keep replacements away and
 	// cannot be judged, UnknownQuotas is set where none were read.
 	UnmodelledQuotas []string
@@ -93,7 +94,7 @@ func Join(outcomes ...*Outcome) *Outcome {
 		out.fewest(o)
 		out.Placed, out.Pending, out.NotCreated = out.Placed.plus(o.Placed), out.Pending.plus(o.Pending), out.NotCreated.plus(o.NotCreated)
 		out.Missing, out.Preempted = out.Missing.plus(o.Missing), out.Preempted.plus(o.Preempted)
-		out.Refused, out.Unplaced = out.Refused.plus(o.Refused), out.Unplaced.plus(o.Unplaced)
+		out.Refused, out.Unplaced, out.Again = out.Refused.plus(o.Refused), out.Unplaced.plus(o.Unplaced), out.Again.plus(o.Again)
 		out.UnknownQuotas = out.UnknownQuotas || o.UnknownQuotas
 		out.UnmodelledQuotas = append(out.UnmodelledQuotas, o.UnmodelledQuotas...)
 		out.UnknownRanges = out.UnknownRanges || o.UnknownRanges
@@ -144,12 +145,15 @@ type Group struct {
 	// UnknownVolumes is set where nothing is known of the volumes of a generic ephemeral one.
 	UnknownVolumes bool
 
-	size, placed int
-	all          Range
+	size, placed, again int
+	all, allAgain       Range
 }
 
 // Pending is how many of them are not placed, at least and at most, in the orders that were tried.
 func (g *Group) Pending() Range { return Range{Min: g.size - g.all.Max, Max: g.size - g.all.Min} }
+
+// AllAgain reports whether all of them are placed on nodes that evict them again, in every order.
+func (g *Group) AllAgain() bool { return g.allAgain.Min == g.size }
 
 // judge gives the group its word, once all orders have been tried.
 func (g *Group) judge() {
@@ -192,8 +196,8 @@ type WorkloadOutcome struct {
 	// pod is not created while an ordered StatefulSet waits for the one before it, and where its
 	// namespace forbids its tolerations.
 	Placed, Pending, NotCreated Range
-	// Missing, Refused and Unplaced count as those of an Outcome do.
-	Missing, Refused, Unplaced Range
+	// Missing, Refused, Unplaced and Again count as those of an Outcome do.
+	Missing, Refused, Unplaced, Again Range
 	// AllPending counts beside the Pending replacements the pods that were Pending before and still
 	// are.
 	AllPending Range
@@ -223,6 +227,7 @@ func (w *WorkloadOutcome) join(other *WorkloadOutcome) {
 	w.Proved += other.Proved
 	w.PolicyUnknown = w.PolicyUnknown || other.PolicyUnknown
 	w.Refused, w.Unplaced, w.Refusal = w.Refused.plus(other.Refused), w.Unplaced.plus(other.Unplaced), cmp.Or(w.Refusal, other.Refusal)
+	w.Again = w.Again.plus(other.Again)
 	if w.Reason == "" {
 		w.Reason, w.Brief, w.Awaits = other.Reason, other.Brief, other.Awaits
 	}
@@ -278,110 +283,4 @@ func (s *simulation) try(orders int, seed uint64) *Outcome {
 	}
 	slices.SortFunc(out.Victims, func(a, b Victim) int { return a.Pod.Compare(b.Pod) })
 	return out
-}
-
-// tally is the result of a workload, and its counts in the order that is being tried.
-type tally struct {
-	WorkloadOutcome
-	// seen is set once it has an evicted or preempted pod in any order.
-	seen                                                     bool
-	placed, pending, notCreated, missing, delayed, preempted int
-	// refused counts those that a LimitRange or a ResourceQuota keeps from being created.
-	refused int
-	// waiting counts the pods that were Pending before and still are, and those that are created instead of
-	// ones that are terminating and are Pending.
-	waiting int
-	// stuck is a replacement that stays Pending in this order.
-	stuck *replacement
-}
-
-// collect adds what the order that has been tried came to.
-func (s *simulation) collect(out *Outcome, victims map[*snapshot.Pod]int) {
-	first := out.Orders == 0
-	for _, w := range s.workloads {
-		w.placed, w.pending, w.notCreated, w.missing, w.delayed, w.preempted, w.waiting, w.stuck, w.refused = 0, 0, 0, 0, 0, 0, 0, nil, 0
-	}
-	for _, g := range s.groups {
-		g.placed = 0
-	}
-	for _, r := range s.replacements {
-		s.count(r)
-	}
-	for _, g := range s.groups {
-		g.all.add(g.placed, first)
-	}
-	for _, pod := range s.preempted {
-		w := s.workloads[s.workload(pod)]
-		w.seen = true
-		w.preempted++
-		victims[pod]++
-	}
-	var placed, pending, notCreated, missing, refused int
-	for _, w := range s.workloads {
-		w.Placed.add(w.placed, first)
-		w.Pending.add(w.pending, first)
-		w.NotCreated.add(w.notCreated, first)
-		w.Missing.add(w.missing, first)
-		w.Refused.add(w.refused, first)
-		w.Unplaced.add(w.missing-w.refused, first)
-		w.AllPending.add(w.pending+w.waiting, first)
-		w.Delayed.add(w.delayed, first)
-		w.Preempted.add(w.preempted, first)
-		placed, pending, notCreated, missing, refused = placed+w.placed, pending+w.pending, notCreated+w.notCreated, missing+w.missing, refused+w.refused
-		if w.stuck != nil && w.Reason == "" {
-			why := s.stuck(w.stuck)
-			w.Reason, w.Brief, w.Awaits = why.reason, why.brief, why.awaits
-		}
-	}
-	out.Placed.add(placed, first)
-	out.Pending.add(pending, first)
-	out.NotCreated.add(notCreated, first)
-	out.Missing.add(missing, first)
-	out.Refused.add(refused, first)
-	out.Unplaced.add(missing-refused, first)
-	out.Preempted.add(len(s.preempted), first)
-}
-
-// count counts a replacement, or a pod that was Pending before, by what this order came to.
-func (s *simulation) count(r *replacement) {
-	w := s.workloads[r.workload]
-	if s.anyway(r) {
-		if r.node < 0 && !r.deleted && (r.waiting || r.created) {
-			w.waiting++
-		}
-		return
-	}
-	if r.after == kept {
-		if r.group != nil {
-			r.group.placed++
-		}
-		return
-	}
-	w.seen = true
-	switch {
-	case r.node >= 0:
-		w.placed++
-		if r.delayed {
-			w.delayed++
-		}
-		if r.group != nil {
-			r.group.placed++
-		}
-	case r.refusal() != nil:
-		w.refuse(r)
-	case r.notCreated():
-		w.notCreated++
-		if len(r.class.scheduling.Forbidden) == 0 {
-			w.missing++
-		}
-		s.behind(r, w)
-	default:
-		w.pending++
-		w.missing++
-		w.stuck = r
-		if r.group != nil {
-			why := s.stuck(r)
-			r.group.Reason, r.group.Awaits = why.reason, why.awaits
-		}
-	}
 }

@@ -1,0 +1,98 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package placement
+
+import (
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
+)
+
+// The scheduler does not look at tolerationSeconds: it lets a replacement back to the node that has just evicted
+// the pod, and that evicts it again.
+func TestSimulate_countsReplacementsThatTheirNodeEvictsAgain(t *testing.T) {
+	t.Parallel()
+	leaving := lasting("leaving", 4)
+	for name, tt := range map[string]struct {
+		n2      *snapshot.Node
+		taints  []string
+		options []podOption
+		again   Range
+		placed  Range
+	}{
+		"no other node takes it": {
+			n2: cordoned(node("n2")), taints: []string{"leaving:NoExecute"}, options: []podOption{tolerating(leaving)}, again: exactly(2), placed: exactly(2),
+		},
+		// The emptied node has the better score, and orders in which scores do not count have it otherwise.
+		"another node has room": {
+			n2: having(node("n2"), 4, 4), taints: []string{"leaving:NoExecute"}, options: []podOption{tolerating(leaving), asking(1, 1)}, again: Range{0, 2}, placed: exactly(2),
+		},
+		"a NoSchedule taint keeps it away": {
+			n2: node("n2"), taints: []string{"leaving:NoExecute", "leaving:NoSchedule"}, options: []podOption{tolerating(leaving)}, placed: exactly(2),
+		},
+		"a NoSchedule taint that it tolerates does not": {
+			n2: cordoned(node("n2")), taints: []string{"leaving:NoExecute", "leaving:NoSchedule"}, again: exactly(2), placed: exactly(2),
+			options: []podOption{tolerating(leaving, exists("leaving", corev1.TaintEffectNoSchedule))},
+		},
+		"it tolerates the taint forever": {
+			n2: cordoned(node("n2")), taints: []string{"leaving:NoExecute"}, options: []podOption{tolerating(exists("leaving", corev1.TaintEffectNoExecute))}, placed: exactly(2),
+		},
+		"the first toleration that matches decides": {
+			n2: cordoned(node("n2")), taints: []string{"leaving:NoExecute"}, placed: exactly(2),
+			options: []podOption{tolerating(exists("leaving", corev1.TaintEffectNoExecute), leaving)},
+		},
+		"another node has such a taint": {
+			n2: node("n2", "broken:NoExecute"), taints: []string{"gone:NoExecute"}, options: []podOption{tolerating(lasting("broken", 300))}, again: exactly(2), placed: exactly(2),
+		},
+	} {
+		w := newWorld(having(node("n1"), 100, 100), tt.n2).run(replicas("web", "n1", 2, tt.options...)...)
+		out := w.simulateTaints(tt.taints...)
+		got := out.of(t, "web")
+		if got.Again != tt.again || out.Again != tt.again || got.Placed != tt.placed {
+			t.Errorf("%s: again %v of the workload, %v of all, placed %v", name, got.Again, out.Again, got.Placed)
+		}
+		if all := out.Of(w.named(t, "web-0")).AllAgain(); all != (tt.again.Min == 2) {
+			t.Errorf("%s: all again: %v", name, all)
+		}
+	}
+}
+
+// A local volume leaves its pod no other node.
+func TestSimulate_aLocalVolumeReturnsItsPodToTheTaintedNode(t *testing.T) {
+	t.Parallel()
+	db := pod("db-0", "n1", ownedBy("StatefulSet", "db"), tolerating(lasting("leaving", 4)), claiming("data"))
+	w := newWorld(node("n1"), node("n2")).run(db).bindTo("data", "disk", onHost("n1"))
+	if got := w.simulateTaints("leaving:NoExecute").of(t, "db"); got.Again != exactly(1) || got.Fate() != Fits {
+		t.Errorf("again %v, %s", got.Again, got.Fate())
+	}
+}
+
+func TestJoin_addsUpReplacementsThatAreEvictedAgain(t *testing.T) {
+	t.Parallel()
+	w := newWorld(node("n1"), cordoned(node("n2"))).run(replicas("web", "n1", 2, tolerating(lasting("leaving", 4)))...)
+	one := w.simulateTaints("leaving:NoExecute")
+	if joined := Join(one, one); joined.Again != exactly(4) || joined.of(t, "web").Again != exactly(4) {
+		t.Errorf("again %v, of the workload %v", joined.Again, joined.of(t, "web").Again)
+	}
+}
+
+// lasting tolerates NoExecute taints of a key for some seconds.
+func lasting(key string, seconds int64) corev1.Toleration {
+	t := exists(key, corev1.TaintEffectNoExecute)
+	t.TolerationSeconds = &seconds
+	return t
+}
+
+// simulateTaints taints node n1, which evicts all pods of it after 4 s.
+func (w world) simulateTaints(taints ...string) *Outcome {
+	change := gone("n1")
+	change.Taints = tainting("n1", taints...).Taints
+	evicted := w.evictAll("n1")
+	for i := range evicted {
+		evicted[i].After = 4
+	}
+	return New(w.Snapshot, change, false).Simulate(evicted, Orders, 1)
+}

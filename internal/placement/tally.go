@@ -1,0 +1,148 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package placement
+
+import (
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/toleration"
+)
+
+// tally is the result of a workload, and its counts in the order that is being tried.
+type tally struct {
+	WorkloadOutcome
+	// seen is set once it has an evicted or preempted pod in any order.
+	seen                                                     bool
+	placed, pending, notCreated, missing, delayed, preempted int
+	// refused counts those that a LimitRange or a ResourceQuota keeps from being created.
+	refused int
+	// again counts the placed ones that their node evicts again.
+	again int
+	// waiting counts the pods that were Pending before and still are, and those that are created instead of
+	// ones that are terminating and are Pending.
+	waiting int
+	// stuck is a replacement that stays Pending in this order.
+	stuck *replacement
+}
+
+// collect adds what the order that has been tried came to.
+func (s *simulation) collect(out *Outcome, victims map[*snapshot.Pod]int) {
+	first := out.Orders == 0
+	for _, w := range s.workloads {
+		w.placed, w.pending, w.notCreated, w.missing, w.delayed, w.preempted, w.waiting, w.stuck, w.refused, w.again = 0, 0, 0, 0, 0, 0, 0, nil, 0, 0
+	}
+	for _, g := range s.groups {
+		g.placed, g.again = 0, 0
+	}
+	for _, r := range s.replacements {
+		s.count(r)
+	}
+	for _, g := range s.groups {
+		g.all.add(g.placed, first)
+		g.allAgain.add(g.again, first)
+	}
+	for _, pod := range s.preempted {
+		w := s.workloads[s.workload(pod)]
+		w.seen = true
+		w.preempted++
+		victims[pod]++
+	}
+	var placed, pending, notCreated, missing, refused, again int
+	for _, w := range s.workloads {
+		w.Placed.add(w.placed, first)
+		w.Pending.add(w.pending, first)
+		w.NotCreated.add(w.notCreated, first)
+		w.Missing.add(w.missing, first)
+		w.Refused.add(w.refused, first)
+		w.Unplaced.add(w.missing-w.refused, first)
+		w.AllPending.add(w.pending+w.waiting, first)
+		w.Delayed.add(w.delayed, first)
+		w.Preempted.add(w.preempted, first)
+		w.Again.add(w.again, first)
+		again += w.again
+		placed, pending, notCreated, missing, refused = placed+w.placed, pending+w.pending, notCreated+w.notCreated, missing+w.missing, refused+w.refused
+		if w.stuck != nil && w.Reason == "" {
+			why := s.stuck(w.stuck)
+			w.Reason, w.Brief, w.Awaits = why.reason, why.brief, why.awaits
+		}
+	}
+	out.Placed.add(placed, first)
+	out.Pending.add(pending, first)
+	out.NotCreated.add(notCreated, first)
+	out.Missing.add(missing, first)
+	out.Refused.add(refused, first)
+	out.Unplaced.add(missing-refused, first)
+	out.Preempted.add(len(s.preempted), first)
+	out.Again.add(again, first)
+}
+
+// count counts a replacement, or a pod that was Pending before, by what this order came to.
+func (s *simulation) count(r *replacement) {
+	w := s.workloads[r.workload]
+	if s.anyway(r) {
+		if r.node < 0 && !r.deleted && (r.waiting || r.created) {
+			w.waiting++
+		}
+		return
+	}
+	if r.after == kept {
+		if r.group != nil {
+			r.group.placed++
+		}
+		return
+	}
+	w.seen = true
+	switch {
+	case r.node >= 0:
+		s.countPlaced(r, w)
+	case r.refusal() != nil:
+		w.refuse(r)
+	case r.notCreated():
+		w.notCreated++
+		if len(r.class.scheduling.Forbidden) == 0 {
+			w.missing++
+		}
+		s.behind(r, w)
+	default:
+		w.pending++
+		w.missing++
+		w.stuck = r
+		if r.group != nil {
+			why := s.stuck(r)
+			r.group.Reason, r.group.Awaits = why.reason, why.awaits
+		}
+	}
+}
+
+// countPlaced counts a replacement that a node takes.
+func (s *simulation) countPlaced(r *replacement, w *tally) {
+	w.placed++
+	if r.delayed {
+		w.delayed++
+	}
+	again := s.evictsAgain(s.places[r.node], r.class.scheduling.Tolerations)
+	if again {
+		w.again++
+	}
+	if r.group == nil {
+		return
+	}
+	r.group.placed++
+	if again {
+		r.group.again++
+	}
+}
+
+// evictsAgain reports whether a node evicts the pods that it takes after some seconds. The scheduler does not
+// look at these (k8s.io/kubernetes v1.37.2 pkg/scheduler/framework/plugins/tainttoleration/taint_toleration.go,
+// Filter), and the taint-eviction controller does (pkg/controller/tainteviction/taint_eviction.go, processPodOnNode).
+func (f *Finder) evictsAgain(p *place, tolerations []corev1.Toleration) bool {
+	for i := range p.after {
+		if lasts := toleration.Lasts(tolerations, p.after[i], f.comparison); lasts != toleration.Forever && lasts != toleration.Untolerated {
+			return true
+		}
+	}
+	return false
+}
