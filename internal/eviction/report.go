@@ -108,6 +108,8 @@ type Summary struct {
 	Awaiting                   int
 	// Preempted counts the pods elsewhere that the preemption by replacements evicts.
 	Preempted Range
+	// Again counts the replacements that are placed on a node that evicts them again.
+	Again Range
 }
 
 // NotRecreated counts the pods that leave and that are not made again as things are.
@@ -155,7 +157,7 @@ func (s *Summary) add(v PodVerdict) {
 // Summary counts the verdicts of all pods.
 func (r *Report) Summary() Summary {
 	out := r.Outcome()
-	s := Summary{Pending: out.Missing, Refused: out.Refused, Unplaced: out.Unplaced, Preempted: out.Preempted}
+	s := Summary{Pending: out.Missing, Refused: out.Refused, Unplaced: out.Unplaced, Preempted: out.Preempted, Again: out.Again}
 	for i := range r.Pods {
 		s.add(r.Pods[i])
 		if len(r.Awaits(r.Pods[i])) > 0 {
@@ -223,7 +225,7 @@ func (r *Report) Workloads() []Workload {
 	for _, o := range r.Outcome().Workloads {
 		w := of(o.WorkloadKey)
 		w.Outcome, w.Summary.Pending, w.Summary.Preempted = o, o.Missing, o.Preempted
-		w.Summary.Refused, w.Summary.Unplaced = o.Refused, o.Unplaced
+		w.Summary.Refused, w.Summary.Unplaced, w.Summary.Again = o.Refused, o.Unplaced, o.Again
 	}
 	slices.SortStableFunc(out, func(a, b Workload) int {
 		return cmp.Or(

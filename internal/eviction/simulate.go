@@ -78,7 +78,11 @@ func (r *Report) Placement(v PodVerdict) string {
 func (r *Report) Why(v PodVerdict) string {
 	g := r.Outcome().Of(v.Pod)
 	switch {
-	case g == nil || !v.Leaves() || v.NoPlace || g.Fate == placement.Fits:
+	case g == nil || !v.Leaves() || v.NoPlace:
+		return v.Reason
+	case g.AllAgain():
+		return v.Reason + "; its replacement fits only nodes that evict it again"
+	case g.Fate == placement.Fits:
 		return v.Reason
 	case g.Fate == placement.DependsOnOrder && g.PolicyUnknown:
 		return v.Reason + behind(g)

@@ -53,6 +53,7 @@ type Workload struct {
 	Pending      int    `json:"pending"       tfsdk:"pending"`
 	PendingMax   int    `json:"pending_max"   tfsdk:"pending_max"`
 	Preempted    int    `json:"preempted"     tfsdk:"preempted"`
+	EvictedAgain int    `json:"evicted_again" tfsdk:"evicted_again"`
 }
 
 // Summary counts all pods on the nodes that change.
@@ -66,6 +67,7 @@ type Summary struct {
 	Pending          int `json:"pending"           tfsdk:"pending"`
 	PendingMax       int `json:"pending_max"       tfsdk:"pending_max"`
 	Preempted        int `json:"preempted"         tfsdk:"preempted"`
+	EvictedAgain     int `json:"evicted_again"     tfsdk:"evicted_again"`
 	NotReschedulable int `json:"not_reschedulable" tfsdk:"not_reschedulable"`
 }
 
@@ -126,13 +128,14 @@ func fromWorkload(w eviction.Workload) Workload {
 		Namespace: w.Namespace, Kind: w.Owner.Kind, Name: w.Owner.Name,
 		EvictedNow: s.EvictedNow, EvictedAfter: s.EvictedAfter, Drained: s.Drained, Stays: s.Stays, Unknown: s.Unknown,
 		Fits: w.Outcome.Placed.Min, Pending: s.Pending.Min, PendingMax: s.Pending.Max, Preempted: s.Preempted.Max,
+		EvictedAgain: s.Again.Max,
 	}
 }
 
 func fromSummary(s eviction.Summary, homeless int) *Summary {
 	return &Summary{
 		Stays: s.Stays, EvictedNow: s.EvictedNow, EvictedAfter: s.EvictedAfter, Drained: s.Drained, Unknown: s.Unknown,
-		Lost: s.Lost, Pending: s.Pending.Min, PendingMax: s.Pending.Max, Preempted: s.Preempted.Max, NotReschedulable: homeless,
+		Lost: s.Lost, Pending: s.Pending.Min, PendingMax: s.Pending.Max, Preempted: s.Preempted.Max, EvictedAgain: s.Again.Max, NotReschedulable: homeless,
 	}
 }
 

@@ -144,6 +144,7 @@ func workloadAttributes() map[string]schema.Attribute {
 		"pending":       count("Replacements that stay Pending in every order."),
 		"pending_max":   count("Replacements that stay Pending in the worst order."),
 		"preempted":     count("Pods on other nodes that preemption evicts, in the worst order."),
+		"evicted_again": count("Replacements that their node evicts again, in the worst order."),
 	}
 }
 
@@ -158,6 +159,7 @@ func summaryAttributes() map[string]schema.Attribute {
 		"pending":           count("Replacements that stay Pending in every order."),
 		"pending_max":       count("Replacements that stay Pending in the worst order."),
 		"preempted":         count("Pods on other nodes that preemption evicts, in the worst order."),
+		"evicted_again":     count("Replacements that their node evicts again, in the worst order."),
 		"not_reschedulable": count("Deprecated, use `pending_max`: evicted pods for which no node fits."),
 	}
 }

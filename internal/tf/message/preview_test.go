@@ -131,6 +131,11 @@ func TestPreview_goldensOfSituations(t *testing.T) {
 	deleting.Deletes, selected.Selects = true, func(p *snapshot.Pod) bool { return p.Labels["app"] == "checkout" }
 	patient := tolerating(corev1.Toleration{Key: "dedicated", Operator: "Exists", Effect: "NoExecute", TolerationSeconds: &five})
 	machines := drain
+	again := func() cluster {
+		c := aCluster().node("worker-2", 8).pods("worker-1", "ml/Deployment/serving", 3, 1, patient).pods("worker-1", "ml/StatefulSet/db", 1, 1, patient, selecting("host", "worker-1"))
+		c.Nodes["worker-2"].Unschedulable = true
+		return c
+	}
 	machines.Comes = []placement.Coming{{Node: &snapshot.Node{Name: "new", Labels: map[string]string{"pool": "gpu"}}, Of: `MachineSet "gpu-a"`}}
 	stranding := aCluster().node("worker-2", 8).pods("worker-1", "shop/Deployment/web", 2, 1, tolerating(corev1.Toleration{Key: "dedicated", Value: "web", Effect: "NoExecute"}))
 	stranding.Nodes["worker-1"].Taints = taintsOf(t, "dedicated=web:NoExecute")
@@ -172,6 +177,8 @@ func TestPreview_goldensOfSituations(t *testing.T) {
 		"depends-on-order":  {aCluster().node("worker-2", 6).pods("worker-1", "shop/Deployment/large", 2, 3).pods("worker-1", "shop/Deployment/small", 3, 2), gpu, "", false},
 		"preempted":         {aCluster().node("worker-2", 4).pods("worker-1", "pay/Deployment/core", 1, 3, urgent).pods("worker-2", "prod/Deployment/calm", 1, 2).node("worker-3", 2), gpu, "", false},
 		"preempted-pending": {aCluster().node("worker-2", 4).pods("worker-1", "pay/Deployment/core", 1, 3, urgent).pods("worker-2", "prod/Deployment/calm", 1, 2).pods("worker-2", "prod/one-off", 1, 1), gpu, "", false},
+		"again":             {again(), gpu, "", false},
+		"again-or-not":      {aCluster().node("worker-2", 8).pods("worker-1", "ml/Deployment/serving", 3, 1, patient), gpu, "", false},
 		"everything":        {mixed, gpu, "", false},
 		"drained":           {mixed, drain, "drain", false},
 		"deleted":           {mixed, deleting, "deleted", false},

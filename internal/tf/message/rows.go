@@ -22,6 +22,7 @@ const (
 	uncreatedPods
 	pendingPods
 	perhapsPending
+	againPods
 	perhapsEvicted
 	preemptedPods
 	beyondBudget
@@ -32,7 +33,7 @@ const (
 
 // String is the word for it in a table.
 func (d danger) String() string {
-	return [...]string{"STRANDED", "LOST", "REFUSED", "NOT CREATED", "PENDING", "PENDING?", "MAYBE", "PREEMPT", "PDB", "DAEMON", "STAYS", "ok"}[d]
+	return [...]string{"STRANDED", "LOST", "REFUSED", "NOT CREATED", "PENDING", "PENDING?", "AGAIN", "MAYBE", "PREEMPT", "PDB", "DAEMON", "STAYS", "ok"}[d]
 }
 
 // row is a workload in a table.
@@ -134,6 +135,8 @@ func (c *census) row() row {
 		set(pendingPods, s.Pending, c.leaves(), c.pending())
 	case s.Pending.Max > 0:
 		set(perhapsPending, s.Pending, c.leaves(), c.perhaps())
+	case s.Again.Max > 0 && len(c.evicted) > 0:
+		set(againPods, s.Again, c.leaves(), c.again())
 	default:
 		c.calmer(set)
 	}
@@ -215,6 +218,14 @@ func (c *census) perhaps() string {
 		return "depends on order or policy"
 	}
 	return "depends on order"
+}
+
+// again words why replacements are evicted again.
+func (c *census) again() string {
+	if c.Summary.Again.Min == 0 {
+		return "maybe on a tainted node"
+	}
+	return "recreated on a tainted node"
 }
 
 func (c *census) noNode() string {

@@ -226,6 +226,9 @@ func Asides(s Subject, report *eviction.Report) []string {
 	if slices.ContainsFunc(report.Pods, gated) {
 		out = append(out, "To make MAYBE certain, set comparison_operators in the provider block.")
 	}
+	if total.Again.Max > 0 {
+		out = append(out, "To stop repeated evictions, leave out tolerationSeconds or add an untolerated NoSchedule taint.")
+	}
 	if hedges.pods > 0 {
 		out = append(out, hedges.advice(s.RefusesStranded))
 	}
@@ -288,6 +291,7 @@ func effect(total eviction.Summary, report *eviction.Report) string {
 	}
 	add(total.Refused, "not created")
 	add(total.Unplaced, pending)
+	add(total.Again, "evicted repeatedly")
 	add(total.Preempted, "preempted elsewhere")
 	add(exactly(beyond(report)), "beyond a PodDisruptionBudget")
 	add(exactly(total.Daemons), "of DaemonSets")
