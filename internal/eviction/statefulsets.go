@@ -9,7 +9,7 @@ import (
 )
 
 // policy reports whether the controller of a pod creates its pods one after the other, and whether that is
-// not known: of most StatefulSets no podManagementPolicy was read.
+// not known: there may be no right to read its StatefulSet.
 func (e *evaluation) policy(pod *snapshot.Pod, owner snapshot.Owner) (ordered, unknown bool) {
 	if !owner.StatefulSet() {
 		return false, false

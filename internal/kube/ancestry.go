@@ -110,6 +110,13 @@ func (a *ancestry) read(ctx context.Context, c *Cluster, kind schema.GroupKind, 
 
 // get reads controllers by name. What is gone stays unknown.
 func (a *ancestry) get(ctx context.Context, c *Cluster, kind schema.GroupKind, some unread) error {
+	return getEach(ctx, c, kind.Kind, some, func(ctx context.Context, name types.NamespacedName) (*metav1.PartialObjectMetadata, error) {
+		return c.meta.Resource(middlemen[kind]).Namespace(name.Namespace).Get(ctx, name.Name, metav1.GetOptions{})
+	}, func(object *metav1.PartialObjectMetadata) { a.note(object) })
+}
+
+// getEach gets controllers by name in parallel, and calls note with one after the other. What is gone is left out.
+func getEach[T any](ctx context.Context, c *Cluster, kind string, some unread, get func(context.Context, types.NamespacedName) (T, error), note func(T)) error {
 	var mu sync.Mutex
 	var gets []func() error
 	for _, name := range some {
@@ -118,15 +125,15 @@ func (a *ancestry) get(ctx context.Context, c *Cluster, kind schema.GroupKind, s
 			continue
 		}
 		gets = append(gets, func() error {
-			var object *metav1.PartialObjectMetadata
-			err := wrap("get "+kind.Kind+" "+name.String(), c.patience().do(ctx, bounded(func(ctx context.Context) (err error) {
-				object, err = c.meta.Resource(middlemen[kind]).Namespace(name.Namespace).Get(ctx, name.Name, metav1.GetOptions{})
+			var object T
+			err := wrap("get "+kind+" "+name.String(), c.patience().do(ctx, bounded(func(ctx context.Context) (err error) {
+				object, err = get(ctx, name)
 				return err
 			})))
 			if err == nil {
 				mu.Lock()
 				defer mu.Unlock()
-				a.note(object)
+				note(object)
 			}
 			if errors.Is(err, ErrNotFound) {
 				return nil

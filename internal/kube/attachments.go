@@ -19,12 +19,17 @@ import (
 
 // Judge calls judge with a snapshot, and once more with a newer one that has what the pods that it returns, and those
 // that wait for a node, need: the limits of CSI volumes, where they have such volumes, and storage, where they have
-// claims that no volume is bound to. A waiting pod that no node can attach the volumes of preempts no other. It returns the last snapshot. Snapshots of this process have both from then on.
+// claims that no volume is bound to. A waiting pod that no node can attach the volumes of preempts no other. Of evicted pods
+// of StatefulSets it needs the podManagementPolicy. It returns the last snapshot. Snapshots of this process have all of this from then on.
 // Errors: those of the API server.
 func (c *Cluster) Judge(ctx context.Context, s *snapshot.Snapshot, judge func(*snapshot.Snapshot) []*snapshot.Pod) (*snapshot.Snapshot, error) {
 	evicted := judge(s)
-	learned, err := c.learnVolumes(ctx, s, evicted)
-	if err != nil || !learned {
+	volumes, err := c.learnVolumes(ctx, s, evicted)
+	if err != nil {
+		return s, err
+	}
+	policies, err := c.learnPolicies(ctx, s, evicted)
+	if err != nil || !volumes && !policies {
 		return s, err
 	}
 	newer, err := c.Snapshot(ctx)

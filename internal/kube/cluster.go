@@ -56,11 +56,12 @@ type Cluster struct {
 	classes  once[map[string]*snapshot.StorageClass]
 	capacity once[map[string]*snapshot.StorageClass] // the same with capacities
 	custom   once[[]workload.Kind]
-	// claimTemplates are those of StatefulSets.
-	claimTemplates once[claimTemplates]
-	configs        once[[]Marked]
-	ancestry       ancestry
-	families       families
+	// statefulSets are those of all namespaces, once claims or policies have needed them.
+	statefulSets once[statefulSets]
+	configs      once[[]Marked]
+	ancestry     ancestry
+	policies     setPolicies
+	families     families
 
 	controllers listedControllers
 	namespaces  namespaces

@@ -25,7 +25,7 @@ const noProvisioner = "kubernetes.io/no-provisioner"
 type learnedStorage struct {
 	*snapshot.Storage
 	storageNeed
-	raw claimTemplates
+	raw statefulSets
 }
 
 // storageNeed is which part of the storage pods need, 0 for none, and whether they need claim templates.

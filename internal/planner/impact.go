@@ -66,7 +66,7 @@ func (o *order) report(change eviction.Change) *eviction.Report {
 // foreseen is the cluster as the steps so far will have left it.
 func (o *order) foreseen() *snapshot.Snapshot {
 	s := o.snapshot.With(o.ahead.nodes, o.ahead.daemons)
-	s.Admission, s.Ordered = o.rules, policies(o.change.Workloads)
+	s.Admission, s.Ordered = o.rules, policies(o.snapshot.Ordered, o.change.Workloads)
 	return s
 }
 

@@ -4,6 +4,7 @@
 package planner
 
 import (
+	"maps"
 	"slices"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
@@ -34,10 +35,11 @@ func Blocking(s *snapshot.Snapshot, w *workload.Workload) []*snapshot.Pod {
 	return out
 }
 
-// policies returns which of the StatefulSets that a run has read create their pods one after the other,
-// those too that an operator makes.
-func policies(all []Tolerations) map[snapshot.WorkloadKey]bool {
+// policies returns which StatefulSets create their pods one after the other: of those that are known beside a change,
+// and of those of the change, which an operator may make.
+func policies(known map[snapshot.WorkloadKey]bool, all []Tolerations) map[snapshot.WorkloadKey]bool {
 	out := map[snapshot.WorkloadKey]bool{}
+	maps.Copy(out, known)
 	for _, t := range all {
 		for _, w := range append(slices.Clone(t.Workload.Operands), t.Workload) {
 			if key := w.Owner(); key.StatefulSet() {

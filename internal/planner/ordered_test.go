@@ -62,14 +62,19 @@ func TestOrder_knowsThePodManagementPoliciesThatWereRead(t *testing.T) {
 	custom := &workload.Workload{Ref: workload.Ref{APIVersion: "example.com/v1", Kind: "Db", Namespace: "shop", Name: "db"}}
 	custom.Operated([]*workload.Workload{set("made", true), set("parallel-made", false)})
 	deployment := &workload.Workload{Ref: workload.Ref{APIVersion: "apps/v1", Kind: "Deployment", Namespace: "shop", Name: "web"}}
-	o := &order{snapshot: &snapshot.Snapshot{}, ahead: newAhead()}
+	read := set("read", true).Owner()
+	o := &order{snapshot: &snapshot.Snapshot{Ordered: map[snapshot.WorkloadKey]bool{read: true}}, ahead: newAhead()}
 	for _, w := range []*workload.Workload{set("db", true), set("parallel", false), custom, deployment} {
 		o.change.Workloads = append(o.change.Workloads, Tolerations{Workload: w})
 	}
 	want := map[snapshot.WorkloadKey]bool{
 		set("db", true).Owner(): true, set("parallel", false).Owner(): false, set("made", true).Owner(): true, set("parallel-made", false).Owner(): false,
+		read: true,
 	}
 	if diff := cmp.Diff(want, o.foreseen().Ordered); diff != "" {
 		t.Error(diff)
+	}
+	if len(o.snapshot.Ordered) != 1 {
+		t.Error("the shared snapshot has changed")
 	}
 }

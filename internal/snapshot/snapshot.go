@@ -40,7 +40,7 @@ type Snapshot struct {
 	// running pods alone tell.
 	Daemons map[types.UID]*Daemon
 	// Ordered has the StatefulSets whose podManagementPolicy was read, and whether it is OrderedReady:
-	// most are known by their pods alone.
+	// the others are known by their pods alone.
 	Ordered map[WorkloadKey]bool
 	Budgets Budgets
 	// Quotas are ResourceQuotas, nil where they were not read.

@@ -107,7 +107,9 @@ func (w *world) store() {
 	w.must(err)
 	template := corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Name: "data"}, Spec: w.request()}
 	_, err = w.c.Admin.AppsV1().StatefulSets(w.namespace).Create(ctx, &appsv1.StatefulSet{
-		ObjectMeta: metav1.ObjectMeta{Name: "db", UID: "uid-db"}, Spec: appsv1.StatefulSetSpec{VolumeClaimTemplates: []corev1.PersistentVolumeClaim{template}},
+		ObjectMeta: metav1.ObjectMeta{Name: "db", UID: "uid-db"}, Spec: appsv1.StatefulSetSpec{
+			PodManagementPolicy: appsv1.PodManagementPolicyType(w.pick("Parallel", "OrderedReady", "Parallel")), VolumeClaimTemplates: []corev1.PersistentVolumeClaim{template},
+		},
 	}, metav1.CreateOptions{})
 	w.must(err)
 	for n, node := range w.nodes {
