@@ -194,7 +194,7 @@ type nodeSearch struct {
 	// static remembers, by node, whether a simulation has seen it refuse such pods.
 	static []staticResult
 	// untolerated remembers, by node, how many soft taints the pods do not tolerate, and 1 more.
-	untolerated []int32
+	untolerated []uint8
 }
 
 func (f *Finder) search(pod *snapshot.Pod, s *snapshot.Scheduling) *nodeSearch {

@@ -71,18 +71,18 @@ func (s *simulation) untolerated(l *nodeSearch, i int32) int32 {
 		return 0
 	}
 	if l.untolerated == nil {
-		l.untolerated = make([]int32, len(s.places))
+		l.untolerated = make([]uint8, len(s.places))
 	}
 	// 0 is for a node that has not been counted.
 	if l.untolerated[i] == 0 {
 		l.untolerated[i] = 1
-		for k := range soft {
+		for k := range soft[:min(len(soft), math.MaxUint8-1)] {
 			if taint.FirstMatch(l.tolerations, soft[k], s.comparison) < 0 {
 				l.untolerated[i]++
 			}
 		}
 	}
-	return l.untolerated[i] - 1
+	return int32(l.untolerated[i]) - 1
 }
 
 // scores returns the score of NodeResourcesFit and that of NodeResourcesBalancedAllocation, which
