@@ -81,7 +81,7 @@ func (r *Report) Why(v PodVerdict) string {
 	case g == nil || !v.Leaves() || v.NoPlace:
 		return v.Reason
 	case g.AllAgain():
-		return v.Reason + "; its replacement fits only nodes that evict it again"
+		return v.Reason + "; its replacement is placed on a node that evicts it again"
 	case g.Fate == placement.Fits:
 		return v.Reason
 	case g.Fate == placement.DependsOnOrder && g.PolicyUnknown:

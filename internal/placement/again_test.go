@@ -86,7 +86,7 @@ func lasting(key string, seconds int64) corev1.Toleration {
 	return t
 }
 
-// simulateTaints taints node n1, which evicts all pods of it after 4 s.
+// simulateTaints taints node n1, which evicts all pods of it after 4s.
 func (w world) simulateTaints(taints ...string) *Outcome {
 	change := gone("n1")
 	change.Taints = tainting("n1", taints...).Taints

@@ -82,7 +82,7 @@ func TestResults(t *testing.T) {
 			if diff := cmp.Diff(c.workloads, workloads); diff != "" {
 				t.Error(diff)
 			}
-			// The pod that tolerates the taint for 30 s may return to the node.
+			// The pod that tolerates the taint for 30s may return to the node.
 			want := &Summary{Stays: 1, EvictedNow: 2, EvictedAfter: 1, Lost: 1, EvictedAgain: 1}
 			if diff := cmp.Diff(want, m.Summary); diff != "" {
 				t.Error(diff)
