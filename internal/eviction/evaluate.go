@@ -43,6 +43,7 @@ func (e *evaluation) report() *Report {
 		}
 		slices.SortFunc(report.Pods[start:], func(a, b PodVerdict) int { return a.Pod.Compare(b.Pod) })
 	}
+	e.failJobs(report)
 	e.coverByBudgets(report.Pods)
 	e.simulating(report)
 	return report

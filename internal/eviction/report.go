@@ -23,6 +23,8 @@ type Report struct {
 	Gaps []string
 	// Deletes is set where drains delete the pods in place of evictions.
 	Deletes bool
+	// UnknownJobs is set where it is not known whether a Job creates other pods in the place of evicted ones.
+	UnknownJobs bool
 
 	// unread is set where a changed node is none of those whose pods were read.
 	unread  bool
@@ -38,7 +40,7 @@ func Join(reports ...*Report) *Report {
 	for _, r := range reports {
 		out.Deletes = out.Deletes && r.Deletes
 		out.Nodes, out.Gaps = append(out.Nodes, r.Nodes...), append(out.Gaps, r.Gaps...)
-		out.unread = out.unread || r.unread
+		out.unread, out.UnknownJobs = out.unread || r.unread, out.UnknownJobs || r.UnknownJobs
 		for _, v := range r.Pods {
 			i, known := at[v.Pod.Key()]
 			switch {

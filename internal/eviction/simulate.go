@@ -104,6 +104,7 @@ const notCreated = "not_created"
 
 // evictions lists the pods that verdicts evict, with what their controllers create instead:
 //   - Nothing replaces a bare pod, and a pod of a DaemonSet only where its node takes it again.
+//   - A Job that fails replaces none.
 //   - A completed pod holds no room, and the kubelet puts back the mirror of a static pod.
 //   - A StatefulSet whose podManagementPolicy is not known creates its pods one after the other in some
 //     orders, and in parallel in others.
@@ -116,7 +117,7 @@ func (e *evaluation) evictions(verdicts []PodVerdict) []placement.Eviction {
 		}
 		one := placement.Eviction{Pod: v.Pod, After: v.AfterSeconds, Unsure: v.Verdict == Unknown}
 		one.Ordered, one.PolicyUnknown = e.policy(v.Pod, v.Owner)
-		if v.Pod.Controller != nil {
+		if v.Pod.Controller != nil && v.Fails == "" {
 			one.Scheduling = e.replacement(v.Pod, v.Owner)
 		}
 		out = append(out, one)

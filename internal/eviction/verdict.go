@@ -90,6 +90,10 @@ type PodVerdict struct {
 	Doubt Doubt
 	// Lost is set for a pod that leaves and that no controller makes again.
 	Lost bool
+	// Fails is what fails so that a Job does not make it again, "" for none, and OtherPods how many more pods the Job
+	// then deletes.
+	Fails     string
+	OtherPods int
 	// Rejected is set for a pod that leaves and whose namespace does not let its
 	// controller make another one.
 	Rejected bool

@@ -9,6 +9,7 @@ import (
 	"k8s.io/client-go/discovery"
 	appsv1 "k8s.io/client-go/kubernetes/typed/apps/v1"
 	authorizationv1 "k8s.io/client-go/kubernetes/typed/authorization/v1"
+	batchv1 "k8s.io/client-go/kubernetes/typed/batch/v1"
 	corev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 	policyv1 "k8s.io/client-go/kubernetes/typed/policy/v1"
 	storagev1 "k8s.io/client-go/kubernetes/typed/storage/v1"
@@ -22,6 +23,7 @@ type clients struct {
 	core          *corev1.CoreV1Client
 	pods          podReader
 	apps          *appsv1.AppsV1Client
+	batch         *batchv1.BatchV1Client
 	policy        *policyv1.PolicyV1Client
 	storage       *storagev1.StorageV1Client
 	authorization *authorizationv1.AuthorizationV1Client
@@ -42,6 +44,9 @@ func newClients(rc *rest.Config, through *http.Client) (c clients, err error) {
 		return clients{}, err
 	}
 	if c.apps, err = appsv1.NewForConfigAndClient(&shared, through); err != nil {
+		return clients{}, err
+	}
+	if c.batch, err = batchv1.NewForConfigAndClient(&shared, through); err != nil {
 		return clients{}, err
 	}
 	if c.policy, err = policyv1.NewForConfigAndClient(&shared, through); err != nil {

@@ -61,6 +61,7 @@ type Cluster struct {
 	configs      once[[]Marked]
 	ancestry     ancestry
 	policies     setPolicies
+	jobs         evictedJobs
 	families     families
 
 	controllers listedControllers

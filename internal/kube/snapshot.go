@@ -52,7 +52,7 @@ type moment struct {
 	nodes, pods, daemons, admissions int
 	attachments                      *snapshot.Attachments
 	stored                           *learnedStorage
-	policies                         int
+	policies, jobs                   int
 }
 
 // Snapshot returns the cluster as it is known now. The first call lists nodes,
@@ -84,7 +84,7 @@ func (b *builtSnapshot) current(ctx context.Context, c *Cluster, around surround
 	if err != nil {
 		return nil, err
 	}
-	at := moment{nodesAt, podsAt, c.daemonsAt(), c.admissions.at(), c.attachments.Load(), c.stored.Load(), c.policies.at()}
+	at := moment{nodesAt, podsAt, c.daemonsAt(), c.admissions.at(), c.attachments.Load(), c.stored.Load(), c.policies.at(), c.jobs.at()}
 	if b.snapshot != nil && b.at == at {
 		return b.snapshot, nil
 	}
@@ -102,7 +102,7 @@ func (b *builtSnapshot) current(ctx context.Context, c *Cluster, around surround
 	around.parents, around.gaps = parents, slices.Concat(around.gaps, gaps)
 	b.snapshot, b.at = assemble(nodes, pods, c.daemons(), around), at
 	b.snapshot.Admission, b.snapshot.NamespaceLabels = rules, c.admissions.namespaceLabels(pods)
-	b.snapshot.Attachments, b.snapshot.Ordered = at.attachments, c.policies.all()
+	b.snapshot.Attachments, b.snapshot.Ordered, b.snapshot.Jobs = at.attachments, c.policies.all(), c.jobs.all()
 	if at.stored != nil {
 		b.snapshot.Storage = at.stored.Storage
 	}

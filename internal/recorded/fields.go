@@ -46,6 +46,10 @@ var (
 	strategyFields  = values("type", "partition", "paused").with(tree{
 		"rollingUpdate": rollingFields, "canary": {"steps": {"pause": values("duration")}}, "blueGreen": values("autoPromotionEnabled"),
 	})
+	// failureFields are what decides whether a Job goes on when its pods fail.
+	failureFields = values("backoffLimit", "backoffLimitPerIndex", "maxFailedIndexes", "managedBy").with(tree{
+		"podFailurePolicy": {"rules": values("action").with(tree{"onExitCodes": values("operator", "values"), "onPodConditions": conditionFields})},
+	})
 	jobFields = values("parallelism", "completions", "suspend").with(tree{"selector": selectorFields, "template": templateFields})
 	refFields = values("apiVersion", "kind", "name")
 
@@ -55,12 +59,12 @@ var (
 			"selector": selectorFields, "strategy": strategyFields, "updateStrategy": strategyFields, "template": templateFields,
 			"jobTemplate": {"spec": jobFields}, "workloadRef": refFields, "triggers": values("type"),
 			"volumeClaimTemplates": claimTemplateFields,
-		}),
+		}).with(failureFields),
 		"status": values(
 			"observedGeneration", "replicas", "readyReplicas", "availableReplicas", "updatedReplicas", "currentReplicas", "currentRevision", "updateRevision",
 			"desiredNumberScheduled", "currentNumberScheduled", "numberMisscheduled", "numberReady", "updatedNumberScheduled",
-			"succeeded", "failed", "startTime", "abort", "currentStepIndex",
-		).with(tree{"active": number, "conditions": conditionFields, "pauseConditions": values("reason")}),
+			"succeeded", "failed", "failedIndexes", "startTime", "abort", "currentStepIndex",
+		).with(tree{"active": number, "conditions": conditionFields, "pauseConditions": values("reason"), "uncountedTerminatedPods": values("failed")}),
 	}
 	// operatorFields are those of the kinds by which OpenShift's operators take placements.
 	operatorFields = tree{

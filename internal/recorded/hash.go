@@ -130,6 +130,7 @@ var readable = []string{
 	"unhealthyPodEvictionPolicy", "whenUnsatisfiable", "nodeAffinityPolicy", "nodeTaintsPolicy", "operator", "authoritativeAPI",
 	"minAvailable", "maxUnavailable", "maxSurge", "partition", "observedGeneration", "duration",
 	"scopes", "scopeName", "key", "topologyKey", "matchLabelKeys", "mismatchLabelKeys", "resourceName",
+	"action", "managedBy", "failedIndexes",
 	"accessModes", "volumeMode", "volumeBindingMode", "maximumVolumeSize",
 }
 

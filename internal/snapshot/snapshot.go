@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 
 	appsv1 "k8s.io/api/apps/v1"
+	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -42,6 +43,8 @@ type Snapshot struct {
 	// Ordered has the StatefulSets whose podManagementPolicy was read, and whether it is OrderedReady:
 	// the others are known by their pods alone.
 	Ordered map[WorkloadKey]bool
+	// Jobs are those of evicted pods by UID, once they were read.
+	Jobs    map[types.UID]*Job
 	Budgets Budgets
 	// Quotas are ResourceQuotas, nil where they were not read.
 	Quotas Quotas
@@ -200,6 +203,9 @@ func (o Owner) StatefulSet() bool {
 	return (o.Group == appsv1.GroupName || o.Group == "apps.kruise.io") && o.Kind == "StatefulSet"
 }
 
+// Job reports whether the owner is a Job of Kubernetes.
+func (o Owner) Job() bool { return o.Group == batchv1.GroupName && o.Kind == "Job" }
+
 // String returns kind/name, or "" for none.
 func (o Owner) String() string {
 	if o.Kind == "" {
@@ -275,7 +281,7 @@ func (s *Snapshot) SortedNodes() []*Node {
 // it has. The pods are the same.
 func (s *Snapshot) With(nodes map[string]*Node, daemons map[types.UID]*Daemon) *Snapshot {
 	out := &Snapshot{
-		Nodes: maps.Clone(s.Nodes), Pods: s.Pods, Only: s.Only, Waiting: s.Waiting, Parents: s.Parents, Daemons: maps.Clone(s.Daemons), Ordered: s.Ordered,
+		Nodes: maps.Clone(s.Nodes), Pods: s.Pods, Only: s.Only, Waiting: s.Waiting, Parents: s.Parents, Daemons: maps.Clone(s.Daemons), Ordered: s.Ordered, Jobs: s.Jobs,
 		Budgets: s.Budgets, Quotas: s.Quotas, LimitRanges: s.LimitRanges, Volumes: s.Volumes, Attachments: s.Attachments, Storage: s.Storage, NamespaceLabels: s.NamespaceLabels, Admission: s.Admission, Gaps: s.Gaps, OwnerGaps: s.OwnerGaps,
 	}
 	maps.Copy(out.Nodes, nodes)

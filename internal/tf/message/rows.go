@@ -122,7 +122,7 @@ func (c *census) row() row {
 	case c.stranded > 0:
 		set(strandedPods, exactly(c.stranded), c.pods(), "tolerates the old taint")
 	case s.Lost > 0:
-		set(lostPods, exactly(s.Lost), s.Lost, "no controller")
+		set(lostPods, exactly(s.Lost), s.Lost, c.lost())
 	case c.Owner.Kind == barePod && s.Preempted.Max > 0:
 		set(lostPods, s.Preempted, s.Preempted.Max, "no controller; preempted")
 	case s.Rejected > 0:
@@ -193,6 +193,20 @@ func (c *census) pdb() string {
 		return fmt.Sprintf("PDB %s allows %d", c.beyond.Name, c.beyond.Allowed)
 	}
 	return fmt.Sprintf("PDB allows %d", c.beyond.Allowed)
+}
+
+// lost words why nothing recreates lost pods.
+func (c *census) lost() string {
+	for _, v := range c.evicted {
+		switch {
+		case v.Fails == "":
+		case v.OtherPods > 0:
+			return fmt.Sprintf("%s, deletes %d more", v.Fails, v.OtherPods)
+		default:
+			return v.Fails
+		}
+	}
+	return "no controller"
 }
 
 // uncreated words which quota keeps replacements from being created, and how many others find no node.

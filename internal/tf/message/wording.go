@@ -128,6 +128,9 @@ func notModelled(s Subject, report *eviction.Report) string {
 		parts = append(parts, "volume limits")
 	}
 	parts = append(parts, out.UnmodelledStorage...)
+	if report.UnknownJobs {
+		parts = append(parts, "backoffLimit of Jobs")
+	}
 	parts = append(parts, unmodelledPods(report)...)
 	if len(parts) == 0 {
 		return ""

@@ -1,0 +1,152 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package eviction
+
+import (
+	"fmt"
+
+	batchv1 "k8s.io/api/batch/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
+)
+
+// jobFate is what becomes of a Job, or of the indexes of its evicted pods.
+type jobFate struct {
+	// fails is what fails, "" where the Job creates other pods; unknown is set where that is not known.
+	fails   string
+	unknown bool
+	// limit is what they exceed.
+	limit string
+}
+
+const (
+	jobFails   = "its Job fails"
+	indexFails = "its index fails"
+)
+
+// fateOf returns what becomes of a Job of which so many pods are evicted, and maybe more
+// (k8s.io/kubernetes v1.37.2 pkg/controller/job/job_controller.go, syncJob).
+func fateOf(j *snapshot.Job, disrupted bool, evicted, perhaps int) jobFate {
+	if j.Ended {
+		return jobFate{}
+	}
+	var first *jobFate
+	for _, action := range j.Actions(disrupted) {
+		for _, n := range []int{evicted, evicted + perhaps} {
+			one := fateBy(j, action, n)
+			if first != nil && *first != one {
+				return jobFate{unknown: true}
+			}
+			first = &one
+		}
+	}
+	return *first
+}
+
+// fateBy returns what becomes of a Job of which so many pods fail, each with this action of its podFailurePolicy.
+func fateBy(j *snapshot.Job, action batchv1.PodFailurePolicyAction, pods int) jobFate {
+	switch {
+	case pods == 0, action == batchv1.PodFailurePolicyActionIgnore:
+		return jobFate{}
+	case action == batchv1.PodFailurePolicyActionFailJob:
+		return jobFate{fails: jobFails, limit: "podFailurePolicy"}
+	case int(j.Failed)+pods > int(j.BackoffLimit):
+		return jobFate{fails: jobFails, limit: fmt.Sprintf("backoffLimit %d", j.BackoffLimit)}
+	case j.PerIndex == nil:
+		return jobFate{}
+	case action == batchv1.PodFailurePolicyActionCount && *j.PerIndex > 0:
+		// How many pods of an index have failed is not read.
+		return jobFate{unknown: true}
+	case j.MaxFailedIndexes != nil && j.FailedIndexes+pods > int(*j.MaxFailedIndexes):
+		return jobFate{fails: jobFails, limit: fmt.Sprintf("maxFailedIndexes %d", *j.MaxFailedIndexes)}
+	case action == batchv1.PodFailurePolicyActionFailIndex:
+		return jobFate{fails: indexFails, limit: "podFailurePolicy"}
+	default:
+		return jobFate{fails: indexFails, limit: "backoffLimitPerIndex 0"}
+	}
+}
+
+// jobPods are the verdicts on the pods of a Job: those that are evicted, and how many others may be.
+type jobPods struct {
+	evicted []*PodVerdict
+	perhaps int
+	// disrupted is set unless all of them are deleted without an eviction.
+	disrupted bool
+}
+
+// podsOfJobs returns the pods of Jobs that are evicted, or may be.
+func (e *evaluation) podsOfJobs(r *Report) map[types.UID]*jobPods {
+	jobs := map[types.UID]*jobPods{}
+	for i := range r.Pods {
+		v := &r.Pods[i]
+		if v.Pod.Completed || v.Pod.Controller == nil || !v.Pod.Controller.Job() || !v.Leaves() && v.Verdict != Unknown {
+			continue
+		}
+		of := jobs[v.Pod.Controller.UID]
+		if of == nil {
+			of = &jobPods{}
+			jobs[v.Pod.Controller.UID] = of
+		}
+		of.disrupted = of.disrupted || v.Verdict != Drained || !e.change.Deletes
+		if v.Leaves() {
+			of.evicted = append(of.evicted, v)
+		} else {
+			of.perhaps++
+		}
+	}
+	return jobs
+}
+
+// failJobs notes the evicted pods whose Jobs create no others because too many of their pods fail.
+func (e *evaluation) failJobs(r *Report) {
+	failed := map[types.UID]*jobPods{}
+	for uid, of := range e.podsOfJobs(r) {
+		fate := jobFate{unknown: true}
+		if job := e.snapshot.Jobs[uid]; job != nil {
+			fate = fateOf(job, of.disrupted, len(of.evicted), of.perhaps)
+		}
+		r.UnknownJobs = r.UnknownJobs || fate.unknown
+		if fate.fails == "" {
+			continue
+		}
+		for _, v := range of.evicted {
+			v.Lost, v.NoPlace, v.Rejected, v.Fails = true, false, false, fate.fails
+			v.Reason += "; " + fate.fails + ": " + fate.limit
+		}
+		if fate.fails == jobFails {
+			failed[uid] = of
+		}
+	}
+	e.endOthers(failed)
+}
+
+// endOthers notes how many other pods of failed Jobs are deleted with them, on nodes that do not change as well.
+func (e *evaluation) endOthers(failed map[types.UID]*jobPods) {
+	if len(failed) == 0 {
+		return
+	}
+	others := map[types.UID]int{}
+	count := func(pods []*snapshot.Pod) {
+		for _, p := range pods {
+			if p.Controller != nil && !p.Completed && !p.Terminating {
+				others[p.Controller.UID]++
+			}
+		}
+	}
+	for _, pods := range e.snapshot.Pods {
+		count(pods)
+	}
+	count(e.snapshot.Waiting)
+	for uid, of := range failed {
+		n := others[uid] - len(of.evicted)
+		if n <= 0 {
+			continue
+		}
+		for _, v := range of.evicted {
+			v.OtherPods = n
+			v.Reason += fmt.Sprintf(", which deletes %d more", n)
+		}
+	}
+}

@@ -1,0 +1,47 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package message
+
+import (
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
+)
+
+func TestPreview_ofJobs(t *testing.T) {
+	t.Parallel()
+	of := func(name, node string) *snapshot.Pod {
+		owner := snapshot.Owner{Group: "batch", Kind: "Job", Name: "batch"}
+		return &snapshot.Pod{Namespace: "app", Name: name, Node: node, UID: types.UID(name), Scheduling: &snapshot.Scheduling{}, Controller: &snapshot.Controller{Owner: owner, UID: "job"}}
+	}
+	const unknown = "Not modelled: quotas, LimitRanges, backoffLimit of Jobs."
+	for name, tt := range map[string]struct {
+		jobs          map[types.UID]*snapshot.Job
+		others        []*snapshot.Pod
+		summary, says string
+	}{
+		"one that fails":                 {jobs: map[types.UID]*snapshot.Job{"job": {}}, summary: "evicts 1 pod: 1 lost", says: "LOST    1     Job app/batch  0s    its Job fails"},
+		"one that fails with other pods": {jobs: map[types.UID]*snapshot.Job{"job": {}}, others: []*snapshot.Pod{of("b", "n2"), of("c", "n2")}, summary: "evicts 1 pod: 1 lost", says: "its Job fails, deletes 2 more"},
+		"an index that fails":            {jobs: map[types.UID]*snapshot.Job{"job": {BackoffLimit: 9, PerIndex: new(int32(0))}}, summary: "evicts 1 pod: 1 lost", says: "its index fails"},
+		"one that goes on":               {jobs: map[types.UID]*snapshot.Job{"job": {BackoffLimit: 6}}, summary: "evicts 1 pod", says: "fits elsewhere"},
+		"one that was not read":          {summary: "evicts 1 pod", says: unknown},
+	} {
+		s := &snapshot.Snapshot{
+			Nodes: map[string]*snapshot.Node{"n1": {Name: "n1"}, "n2": {Name: "n2"}}, Pods: map[string][]*snapshot.Pod{"n1": {of("a", "n1")}, "n2": tt.others}, Jobs: tt.jobs,
+		}
+		report := eviction.Evaluate(s, eviction.Change{Taints: map[string][]corev1.Taint{"n1": {{Key: "k", Effect: corev1.TaintEffectNoExecute}}}}, eviction.ComparisonOff)
+		summary, detail := Preview(applying(t, "n1", "k:NoExecute"), report)
+		if !strings.HasSuffix(summary, tt.summary) || !strings.Contains(strings.Join(strings.Fields(detail), " "), strings.Join(strings.Fields(tt.says), " ")) {
+			t.Errorf("%s: %s\n%s", name, summary, detail)
+		}
+		if tt.jobs != nil && strings.Contains(detail, "of Jobs") {
+			t.Errorf("%s: %s", name, detail)
+		}
+	}
+}
