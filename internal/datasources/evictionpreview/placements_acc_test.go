@@ -91,6 +91,8 @@ type places struct {
 	limited bool
 	// volumes decides about volumes, nil for none.
 	volumes *rand.Rand
+	// soft decides about PreferNoSchedule taints and who tolerates them.
+	soft *rand.Rand
 	// onHost is set where provisioners make volumes that one node can use.
 	onHost    bool
 	nodes     []string
@@ -109,7 +111,7 @@ type places struct {
 func newPlaces(t *testing.T, c *acctest.Cluster, seed int, tally *placed) *places {
 	t.Helper()
 	source := func(stream uint64) *rand.Rand { return rand.New(rand.NewPCG(uint64(seed), stream)) }
-	return &places{move: move{t: t, c: c, pool: acctest.Name(t, "pool"), namespace: c.Namespace(t)}, r: source(29), limits: source(30), volumes: source(31), tally: tally}
+	return &places{move: move{t: t, c: c, pool: acctest.Name(t, "pool"), namespace: c.Namespace(t)}, r: source(29), limits: source(30), volumes: source(31), soft: source(32), tally: tally}
 }
 
 // run makes the cluster and the change, and returns what was predicted, and how many pods of each workload are Pending.
@@ -119,7 +121,7 @@ func (p *places) run() (*placement.Outcome, map[string]int) {
 		name := fmt.Sprintf("%s-%d", p.pool, i)
 		p.nodes = append(p.nodes, name)
 		p.c.Node(p.t, acctest.Node{
-			Name: name, Labels: map[string]string{"pool": p.pool, corev1.LabelHostname: name, "zone": fmt.Sprintf("z%d", i%2)},
+			Name: name, Labels: map[string]string{"pool": p.pool, corev1.LabelHostname: name, "zone": fmt.Sprintf("z%d", i%2)}, Taints: p.softTaints(),
 			Allocatable: corev1.ResourceList{
 				"cpu": resource.MustParse(fmt.Sprint(2 + p.r.IntN(6))), "memory": resource.MustParse(fmt.Sprintf("%dGi", 2+p.r.IntN(6))),
 				"pods": resource.MustParse(fmt.Sprint(4 + p.r.IntN(8))),
@@ -190,6 +192,9 @@ func (p *places) deploy(name string, replicas int32, urgent func(*corev1.PodSpec
 	case 4:
 		spec.Containers[0].Ports = []corev1.ContainerPort{{ContainerPort: 80, HostPort: 80}}
 	}
+	if p.soft.IntN(3) == 0 {
+		spec.Tolerations = []corev1.Toleration{{Key: "soft", Operator: corev1.TolerationOpExists, Effect: corev1.TaintEffectPreferNoSchedule}}
+	}
 	p.store(name, &spec)
 	if p.like != nil {
 		p.copies = append(p.copies, copied{name, replicas, corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: labels}, Spec: spec}})
@@ -203,6 +208,14 @@ func (p *places) deploy(name string, replicas int32, urgent func(*corev1.PodSpec
 		},
 	}, metav1.CreateOptions{})
 	p.must(err)
+}
+
+// softTaints are those of a node that only some pods tolerate, and that keep none away.
+func (p *places) softTaints() []corev1.Taint {
+	if p.soft.IntN(3) > 0 {
+		return nil
+	}
+	return acctest.Parse(p.t, "soft:PreferNoSchedule")
 }
 
 // store gives some Deployments a volume, which one pod at a time or some nodes can use, or of which nodes attach
