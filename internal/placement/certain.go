@@ -47,7 +47,7 @@ func (s *simulation) certain() bool {
 		if len(r.class.scheduling.Forbidden) > 0 {
 			continue
 		}
-		if !r.class.independent() || r.set != nil && r.foreign() {
+		if !r.independent() {
 			return false
 		}
 		key := resultKey{r.class.search, r.class.demand}
@@ -67,6 +67,11 @@ func (s *simulation) certain() bool {
 	return all.gather() && !slices.ContainsFunc(all.kinds, func(k rival) bool { return !k.never && !all.fits(&k) })
 }
 
+// independent reports whether the pod's class is, and no StatefulSet waits for another scheduler.
+func (r *replacement) independent() bool {
+	return r.class.independent() && (r.set == nil || !r.foreign())
+}
+
 // independent reports whether requests and what nodes are alone decide which nodes take pods of a class.
 func (c *class) independent() bool {
 	return c.podRules == nil && len(c.ports) == 0 && c.attached == nil && c.search.open == nil
@@ -75,7 +80,7 @@ func (c *class) independent() bool {
 // mayReturn reports whether pods of a class find a node that evicts them again: how many do is a matter of the order.
 func (s *simulation) mayReturn(c *class) bool {
 	for i, p := range s.places {
-		if s.evictsAgain(p, c.scheduling.Tolerations) && s.static(c.search, int32(i)) { //nolint:gosec // A cluster has no two thousand million nodes.
+		if s.evictsAgain(p, c.scheduling.Tolerations) && s.static(c.search, int32(i)) {
 			return true
 		}
 	}

@@ -109,7 +109,7 @@ func TestDrainNodes_podSelectorLeavesOtherPods(t *testing.T) {
 		}
 		plan := tf.Walk(t).PlanAction("kubetaint_drain_nodes", config("app=web"))
 		acctest.WantAll(t, plan.Warnings(), `Draining node "`+node+`" of pods matching "app=web" evicts 2 pods: 2 pending`)
-		for _, word := range []string{neverEnds, "db", "bare", "No pod on"} {
+		for _, word := range []string{neverEnds, "/db", "bare", "No pod on"} {
 			if strings.Contains(plan.Warnings(), word) {
 				t.Errorf("the plan says %q: %s", word, plan.Warnings())
 			}
