@@ -13,9 +13,12 @@ import (
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
 )
 
-// allocatable reads what pods can have of a node: nothing before its kubelet has reported
-// (k8s.io/kubernetes v1.37.2 pkg/scheduler/framework/plugins/noderesources/fit.go, fitsRequest: 0 pods are allowed).
+// allocatable reads what pods can have of a node, nil where its kubelet has not
+// told yet.
 func allocatable(list corev1.ResourceList) *snapshot.Resources {
+	if len(list) == 0 {
+		return nil
+	}
 	r := snapshot.ResourcesOf(list)
 	return &r
 }

@@ -15,11 +15,11 @@ import (
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
 )
 
-func TestSlimNode_allocatableIsNothingUntilReported(t *testing.T) {
+func TestSlimNode_tellsWhatPodsCanHave(t *testing.T) {
 	t.Parallel()
 	n := apiNode("n1")
-	if diff := cmp.Diff(&snapshot.Resources{}, slimNode(n).Allocatable); diff != "" {
-		t.Errorf("a node that has reported nothing: %s", diff)
+	if got := slimNode(n).Allocatable; got != nil {
+		t.Errorf("a node that tells nothing has %+v", got)
 	}
 	n.Status.Allocatable = corev1.ResourceList{"cpu": resource.MustParse("3500m"), "pods": resource.MustParse("110")}
 	if diff := cmp.Diff(&snapshot.Resources{MilliCPU: 3500, Pods: 110}, slimNode(n).Allocatable); diff != "" {

@@ -30,7 +30,7 @@ func TestSlimNode(t *testing.T) {
 		machineAnnotation:     "openshift-machine-api/m1", machineConfigAnnotation: "rendered-worker-1",
 	}
 	want := &snapshot.Node{
-		Name: "n1", UID: "uid-n1", ResourceVersion: "7", Labels: n.Labels, Taints: n.Spec.Taints, Unschedulable: true, Deleting: true, Allocatable: &snapshot.Resources{},
+		Name: "n1", UID: "uid-n1", ResourceVersion: "7", Labels: n.Labels, Taints: n.Spec.Taints, Unschedulable: true, Deleting: true,
 		Record:           taint.Record{{Key: "a", Effect: "NoExecute", Owner: "me", Generation: "g"}},
 		OtherAnnotations: len(machineAnnotation + "openshift-machine-api/m1" + machineConfigAnnotation + "rendered-worker-1"),
 		Machine:          "openshift-machine-api/m1", MachineConfig: true,

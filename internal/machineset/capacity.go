@@ -58,7 +58,7 @@ func (v *view) gap() Gap {
 func (v *view) allocatable(machines int) (missing, whole snapshot.Resources, untold bool) {
 	var cpu, memory []int64
 	for _, m := range slices.Concat(v.old, v.fresh) {
-		if n := v.Nodes[m.Node]; n != nil && n.Reported() {
+		if n := v.Nodes[m.Node]; n != nil && n.Allocatable != nil {
 			cpu, memory = append(cpu, n.Allocatable.MilliCPU), append(memory, n.Allocatable.Memory)
 		}
 	}

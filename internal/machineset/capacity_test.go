@@ -58,7 +58,7 @@ func TestPlan_gap(t *testing.T) {
 			o.Nodes["node-m1"].Allocatable = &snapshot.Resources{MilliCPU: 32000, Memory: 8 << 30}
 		}, Rollout{Strategy: Rolling, MaxUnavailable: 1},
 			"at most 1 of 2 machines (32 cpu and 16Gi memory of 36 cpu and 24Gi memory) is missing at a time, 2 times in turn: each from its drain until its replacement is ready"},
-		"a node that has reported nothing is not left out in silence": {2, func(o *Observed) { o.Nodes["node-m1"].Allocatable = &snapshot.Resources{} }, Rollout{Strategy: ScaleToZero},
+		"a node that does not tell what it has is not left out in silence": {2, func(o *Observed) { o.Nodes["node-m1"].Allocatable = nil }, Rollout{Strategy: ScaleToZero},
 			"all 2 machines (at least 4 cpu and 16Gi memory) are missing at the same time, from when they are marked as deleted until 2 new ones are ready"},
 		"surge takes nothing away": {3, nil, Rollout{Strategy: Surge, MaxSurge: 2},
 			"none of 3 machines is missing; up to 5 machines exist during the rollout"},

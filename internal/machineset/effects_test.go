@@ -171,15 +171,11 @@ func TestAffected_coming(t *testing.T) {
 	}{
 		"like the one that was made last":         {strategy: Rolling, machines: []string{"c", "b", "a old"}, change: func(o *Observed) { sized(o, "a", "b", "c") }, like: "node-b"},
 		"the next where its node has no size yet": {strategy: Rolling, machines: []string{"c", "b", "a old"}, change: func(o *Observed) { sized(o, "a", "c") }, like: "node-a"},
-		"the next where its node has not reported": {strategy: Rolling, machines: []string{"c", "b", "a old"}, change: func(o *Observed) {
-			sized(o, "a", "c")
-			o.Nodes["node-b"].Allocatable = &snapshot.Resources{}
-		}, like: "node-a"},
-		"the next where it has no node yet":  {strategy: Rolling, machines: []string{"c", "b nodeless", "a old"}, change: func(o *Observed) { sized(o, "a", "c") }, like: "node-a"},
-		"like none where no size is known":   {strategy: Rolling, machines: []string{"b", "a old"}},
-		"none where machines are written to": {strategy: InPlace, machines: []string{"b", "a old"}, none: true},
-		"none where no machine leaves":       {strategy: Rolling, machines: []string{"b", "a"}, none: true},
-		"none where there are to be none":    {strategy: ScaleToZero, machines: []string{"b", "a old"}, change: func(o *Observed) { o.Set.Marker.OriginalReplicas = 0 }, none: true},
+		"the next where it has no node yet":       {strategy: Rolling, machines: []string{"c", "b nodeless", "a old"}, change: func(o *Observed) { sized(o, "a", "c") }, like: "node-a"},
+		"like none where no size is known":        {strategy: Rolling, machines: []string{"b", "a old"}},
+		"none where machines are written to":      {strategy: InPlace, machines: []string{"b", "a old"}, none: true},
+		"none where no machine leaves":            {strategy: Rolling, machines: []string{"b", "a"}, none: true},
+		"none where there are to be none":         {strategy: ScaleToZero, machines: []string{"b", "a old"}, change: func(o *Observed) { o.Set.Marker.OriginalReplicas = 0 }, none: true},
 	} {
 		o := scene(t, tt.strategy, len(tt.machines), len(tt.machines), 0, tt.machines...)
 		for _, m := range o.Machines {

@@ -157,7 +157,7 @@ func (a Affected) newest() *snapshot.Node {
 		return cmp.Or(y.Created.Compare(x.Created), byName(x, y))
 	})
 	for _, m := range machines {
-		if n := a.Nodes[m.Node]; n != nil && n.Reported() {
+		if n := a.Nodes[m.Node]; n != nil && n.Allocatable != nil {
 			return n
 		}
 	}

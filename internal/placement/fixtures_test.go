@@ -163,12 +163,6 @@ func scored(cores, gi int64) podOption {
 	return func(p *snapshot.Pod) { p.Demand.ScoredMilliCPU, p.Demand.ScoredMemory = cores*1000, gi<<30 }
 }
 
-// unreported is a node whose kubelet has not reported what pods can have of it.
-func unreported(n *snapshot.Node) *snapshot.Node {
-	n.Allocatable = &snapshot.Resources{}
-	return n
-}
-
 // disk is as much local storage of a node, and scratch what a pod asks for of it.
 func disk(n *snapshot.Node, gi int64) *snapshot.Node {
 	n.Allocatable.EphemeralStorage = gi << 30

@@ -177,7 +177,7 @@ func (s *simulation) remove(i int32, o occupant) {
 // short returns the first resource of which a node has too little for pods of this demand. It
 // is final where the node would have too little while it is empty
 // (k8s.io/kubernetes v1.37.2 pkg/scheduler/framework/plugins/noderesources/fit.go, fitsRequest).
-// A node of unknown size is taken to have enough.
+// A node that does not report what it has is taken to have enough.
 func (n *nodeState) short(p *place, d *snapshot.Demand) (short shortage, final, lacks bool) {
 	if p.has == nil {
 		return shortage{}, false, false

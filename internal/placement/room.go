@@ -110,8 +110,8 @@ type shortage struct {
 
 // lacks returns the first resource that a pod of this demand would not find on a
 // node if it came alone (noderesources/fit.go, fitsRequest). Of several, the
-// rarest kind says most. A node of unknown size is taken to have enough: it
-// does not exist yet.
+// rarest kind says most. A node that does not report what it has is taken to have
+// enough: its kubelet has not reported yet.
 func (f *Finder) lacks(p *place, d *snapshot.Demand) (shortage, bool) {
 	has := p.has
 	if has == nil {

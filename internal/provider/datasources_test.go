@@ -13,7 +13,6 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
-	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -47,7 +46,7 @@ func shop() *fakeapi.Server {
 	record := taint.Record{{Key: "team", Effect: corev1.TaintEffectNoSchedule, Owner: "terraform/x", Generation: "g"}}
 	api := fakeapi.New()
 	api.Add(
-		&corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "b", Labels: map[string]string{"pool": "cpu"}}, Status: corev1.NodeStatus{Allocatable: corev1.ResourceList{"pods": resource.MustParse("110")}}},
+		&corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "b", Labels: map[string]string{"pool": "cpu"}}},
 		&corev1.Node{
 			ObjectMeta: metav1.ObjectMeta{
 				Name: "a", Labels: map[string]string{"pool": "gpu"},

@@ -14,7 +14,6 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
-	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
@@ -129,7 +128,7 @@ func TestWrite_hashedNamesKeepTheOrderOfStatefulSets(t *testing.T) {
 		api := fakeapi.New(fakeapi.CustomKind("apps.kruise.io/v1beta1", "StatefulSet", "statefulsets"))
 		api.Add(
 			&corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "a", UID: "a", Labels: map[string]string{"pool": "1", "one": "1"}}},
-			&corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "b", UID: "b", Labels: map[string]string{"pool": "2"}}, Status: corev1.NodeStatus{Allocatable: corev1.ResourceList{"pods": resource.MustParse("110")}}},
+			&corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "b", UID: "b", Labels: map[string]string{"pool": "2"}}},
 			&appsv1.StatefulSet{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "db", UID: "uid-db"}, Spec: appsv1.StatefulSetSpec{Replicas: &two, Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "db"}}}},
 		)
 		for name, selector := range map[string]map[string]string{"db-0": {"one": "1"}, "db-1": nil} {

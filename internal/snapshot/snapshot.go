@@ -86,8 +86,7 @@ type Node struct {
 	Deleting bool
 	// Ready reports that its condition Ready is true.
 	Ready bool
-	// Allocatable is what pods can have of the node: nothing before its kubelet has reported. It is nil for
-	// a node of unknown size that does not exist yet.
+	// Allocatable is what pods can have of the node, nil where it does not tell.
 	Allocatable *Resources
 	// Record reports who owns which taint; RecordErr that it cannot be read.
 	Record    taint.Record
@@ -104,12 +103,6 @@ type Node struct {
 	// MachineConfig reports that OpenShift's machine-config operator manages the
 	// node.
 	MachineConfig bool
-}
-
-// Reported reports whether the node's kubelet has reported what pods can have of it.
-func (n *Node) Reported() bool {
-	r := n.Allocatable
-	return r != nil && (max(r.MilliCPU, r.Memory, r.EphemeralStorage, r.Pods) > 0 || len(r.Others) > 0)
 }
 
 // Pod is what verdicts need of a pod.
