@@ -122,6 +122,17 @@ func (e *evaluation) failJobs(r *Report) {
 	e.endOthers(failed)
 }
 
+// ofFailedJobs are the evicted pods of Jobs that fail by it.
+func (r *Report) ofFailedJobs() map[*snapshot.Pod]bool {
+	out := map[*snapshot.Pod]bool{}
+	for _, v := range r.Pods {
+		if v.Fails != "" {
+			out[v.Pod] = true
+		}
+	}
+	return out
+}
+
 // endOthers notes how many other pods of failed Jobs are deleted with them, on nodes that do not change as well.
 func (e *evaluation) endOthers(failed map[types.UID]*jobPods) {
 	if len(failed) == 0 {

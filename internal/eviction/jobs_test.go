@@ -109,6 +109,10 @@ func TestEvaluate_podsOfAJobThatFailsAreLost(t *testing.T) {
 	if other := about(t, r, "other"); other.Lost || r.Placement(other) != "fits" {
 		t.Errorf("the pod of another Job: %+v", other)
 	}
+	var none int64
+	if exceeded := (Limits{MaxLost: &none}).Check(r); exceeded == nil {
+		t.Error("max_lost does not count it")
+	}
 	if s := r.Summary(); s.Lost != 1 || s.Completed != 1 || s.Evicted() != 2 || r.UnknownJobs {
 		t.Errorf("the summary is %+v", s)
 	}

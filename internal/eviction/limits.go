@@ -110,7 +110,8 @@ func (l Limits) Check(report *Report) error {
 		note(MaxPending, *l.MaxPending, Excess{Count: missing.Max, Refused: report.Outcome().Refused.Max, Certain: int64(missing.Min) > *l.MaxPending})
 	}
 	if l.MaxLost != nil {
-		note(MaxLost, *l.MaxLost, report.evicts(func(p *snapshot.Pod, _ snapshot.Owner) bool { return p.Controller == nil && !p.Mirror }))
+		fails := report.ofFailedJobs()
+		note(MaxLost, *l.MaxLost, report.evicts(func(p *snapshot.Pod, _ snapshot.Owner) bool { return p.Controller == nil && !p.Mirror || fails[p] }))
 	}
 	note(ProtectedNamespaces, 0, report.evicts(func(p *snapshot.Pod, _ snapshot.Owner) bool { return slices.Contains(l.Namespaces, p.Namespace) }))
 	if l.Selector != nil {

@@ -88,4 +88,10 @@ func TestSimulate_aPodBeyondItsGracePeriodMayStay(t *testing.T) {
 			t.Errorf("%s: Pending %v, want %v", name, got, tt.want)
 		}
 	}
+	// A pod of a higher priority does not get rid of it either.
+	out := newWorld(having(node("n1"), 9, 9), having(node("n2"), 2, 9)).run(replicas("web", "n1", 1, asking(2, 1), priority(9))...).
+		run(replicas("old", "n2", 1, asking(2, 1), func(p *snapshot.Pod) { p.Terminating, p.Overdue = true, true })...).simulate()
+	if got := out.of(t, "web").Pending; got != (Range{0, 1}) {
+		t.Errorf("of a higher priority: Pending %v", got)
+	}
 }

@@ -131,7 +131,8 @@ func (t *trial) fits() bool {
 func (s *simulation) dryRun(c *class, i int32) (candidate, bool) {
 	s.lower = slices.DeleteFunc(s.occupants(i, s.lower[:0]), func(o occupant) bool {
 		d, _ := o.demand()
-		return d.Priority >= c.demand.Priority
+		// An overdue pod that is held up in this order goes for no other one.
+		return d.Priority >= c.demand.Priority || o.replacement == nil && s.evicted[o.pod] == kept
 	})
 	lower := s.lower
 	if len(lower) == 0 {

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -130,7 +131,7 @@ var readable = []string{
 	"unhealthyPodEvictionPolicy", "whenUnsatisfiable", "nodeAffinityPolicy", "nodeTaintsPolicy", "operator", "authoritativeAPI",
 	"minAvailable", "maxUnavailable", "maxSurge", "partition", "observedGeneration", "duration",
 	"scopes", "scopeName", "key", "topologyKey", "matchLabelKeys", "mismatchLabelKeys", "resourceName",
-	"action", "managedBy", "failedIndexes",
+	"action", "failedIndexes",
 	"accessModes", "volumeMode", "volumeBindingMode", "maximumVolumeSize",
 }
 
@@ -189,6 +190,7 @@ func (h *hasher) text(field, value string, in scope) string {
 		field == "reason" && slices.Contains(pauses, value),
 		field == "provisioner" && value == noProvisioner,
 		field == "schedulerName" && value == corev1.DefaultSchedulerName,
+		field == "managedBy" && value == batchv1.JobControllerName,
 		field == "hostIP" && slices.Contains(wildcards, value):
 		return value
 	case field == "namespaces":

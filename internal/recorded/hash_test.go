@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	appsv1 "k8s.io/api/apps/v1"
+	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -60,6 +61,7 @@ func named() *fakeapi.Server {
 			Status: appsv1.StatefulSetStatus{CurrentRevision: canary + "-1", UpdateRevision: canary + "-2"},
 		},
 	)
+	api.Add(&batchv1.Job{ObjectMeta: *meta.DeepCopy(), Spec: batchv1.JobSpec{ManagedBy: new("example.com/" + canary)}})
 	object := func(apiVersion, kind string, spec, status map[string]any) {
 		api.Add(&unstructured.Unstructured{Object: map[string]any{"apiVersion": apiVersion, "kind": kind, "metadata": asMap(meta.DeepCopy()), "spec": spec, "status": status}})
 	}
