@@ -29,12 +29,6 @@ func (c Claim) TakingOver() Claim {
 	return c
 }
 
-// Released is the same given up.
-func (c Claim) Released() Claim {
-	c.Release = true
-	return c
-}
-
 // Entries are none: a policy is owned as a whole.
 func (c Claim) Entries() []string { return nil }
 

@@ -111,12 +111,6 @@ func (c ListClaim) TakingOver() ListClaim {
 	return c
 }
 
-// Released is the same given up.
-func (c ListClaim) Released() ListClaim {
-	c.Default.Release, c.Allowed.Release = true, true
-	return c
-}
-
 // Entries are those of both lists.
 func (c ListClaim) Entries() []toleration.ID {
 	return slices.Concat(toleration.IDs(c.Default.Tolerations), toleration.IDs(c.Allowed.Tolerations))

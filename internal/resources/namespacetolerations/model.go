@@ -70,6 +70,13 @@ func (m model) Desired(ctx context.Context, own ownership, diags *diag.Diagnosti
 	return w, true
 }
 
+// Released returns the entries of the state.
+func (m model) Released(ctx context.Context, own ownership, diags *diag.Diagnostics) (admission.ListClaim, bool) {
+	w, known := m.Desired(ctx, own, diags)
+	w.Default.Release, w.Allowed.Release = true, true
+	return w, known
+}
+
 // objectOf names the namespace in the proofs of its marks.
 func objectOf(m model) string { return "Namespace/" + m.Namespace.ValueString() }
 

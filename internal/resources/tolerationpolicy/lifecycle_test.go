@@ -4,9 +4,11 @@
 package tolerationpolicy_test
 
 import (
+	"encoding/json"
 	"testing"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/acctest"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/admission"
 )
 
 func TestTolerationPolicy_import(t *testing.T) {
@@ -36,5 +38,32 @@ func TestTolerationPolicy_import(t *testing.T) {
 
 		_, d = s.tf.Import(t, "kubetaint_toleration_policy", name)
 		acctest.WantAll(s.t, d.Errors(), `Unable to import toleration policy "`+name+`"`, "There is none of this name")
+	})
+}
+
+// TestTolerationPolicy_anInvalidMatchIsDestroyed: another writer may have left a match that no configuration can have.
+func TestTolerationPolicy_anInvalidMatchIsDestroyed(t *testing.T) {
+	t.Parallel()
+	onFake(t, func(t *testing.T, s *stage) {
+		name, i := acctest.Name(t, "policy"), fresh()
+		s.apply(i, s.config(name, "team=a:NoSchedule", map[string]any{"match": map[string]any{"namespaces": []any{s.namespace}}}))
+		var content map[string]any
+		if err := json.Unmarshal([]byte(s.policy(name).Annotations[admission.PolicyAnnotation]), &content); err != nil {
+			t.Fatal(err)
+		}
+		content["match"] = map[string]any{}
+		edited, err := json.Marshal(content)
+		if err != nil {
+			t.Fatal(err)
+		}
+		patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"annotations": map[string]any{admission.PolicyAnnotation: string(edited)}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.patchPolicy(name, string(patch))
+		if d := s.tf.Apply(t, i, nil); d.Errors() != "" {
+			t.Fatal(d.Errors())
+		}
+		s.gone(name)
 	})
 }

@@ -76,6 +76,14 @@ func (m model) Desired(ctx context.Context, own ownership, diags *diag.Diagnosti
 	return out, !diags.HasError()
 }
 
+// Released returns the policy, by its name and who owns it. What is in it does not matter, which another writer may have
+// made invalid.
+func (m model) Released(_ context.Context, own ownership, _ *diag.Diagnostics) (admission.Claim, bool) {
+	out := admission.Claim{Mark: admission.Mark{Owner: m.ID.ValueString(), Generation: own.Generation}, Release: true}
+	out.Name = m.Name.ValueString()
+	return out, true
+}
+
 func pinValues(pin types.Map) []attr.Value {
 	var out []attr.Value
 	for _, v := range pin.Elements() {

@@ -37,14 +37,14 @@ type Model[M, W any, ID comparable] interface {
 	// Desired returns what the model wants, and what it may call its own; false while any of it
 	// is not known, or something is wrong.
 	Desired(ctx context.Context, own Ownership[ID], diags *diag.Diagnostics) (W, bool)
+	// Released returns what a destroy gives up; false with an error where that is not known.
+	Released(ctx context.Context, own Ownership[ID], diags *diag.Diagnostics) (W, bool)
 }
 
 // Desired is what a model wants.
 type Desired[W any, ID comparable] interface {
 	// TakingOver is the same of a create, which adopts what carries its id.
 	TakingOver() W
-	// Released is the same given up.
-	Released() W
 	// Entries are those that are wanted.
 	Entries() []ID
 }
@@ -147,8 +147,8 @@ func (r *Skeleton[M, W, S, ID]) Delete(ctx context.Context, req resource.DeleteR
 	if !ok {
 		return
 	}
-	if desired, known := state.Desired(ctx, own, &resp.Diagnostics); known {
-		r.Type.Apply(ctx, "delete", desired.Released(), &resp.Diagnostics)
+	if released, known := state.Released(ctx, own, &resp.Diagnostics); known {
+		r.Type.Apply(ctx, "delete", released, &resp.Diagnostics)
 	}
 }
 
