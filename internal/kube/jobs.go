@@ -6,11 +6,9 @@ package kube
 import (
 	"context"
 	"errors"
-	"maps"
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -23,62 +21,32 @@ import (
 )
 
 // evictedJobs are the Jobs of evicted pods, as they were when they were read.
-type evictedJobs struct {
-	mu    sync.Mutex
-	jobs  map[types.UID]*snapshot.Job
-	asked map[types.UID]bool
-	reads int
-}
-
-func (j *evictedJobs) at() int {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	return j.reads
-}
-
-func (j *evictedJobs) all() map[types.UID]*snapshot.Job {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	return maps.Clone(j.jobs)
-}
+type evictedJobs = onDemand[types.UID, *snapshot.Job]
 
 // learnJobs reads the Jobs of evicted pods: by name where they are few, else with one list. It reports whether snapshots
 // have more from now on. Jobs that there is no right to read stay unknown.
 func (c *Cluster) learnJobs(ctx context.Context, s *snapshot.Snapshot, evicted []*snapshot.Pod) (learned bool, err error) {
-	j := &c.jobs
-	j.mu.Lock()
-	defer j.mu.Unlock()
 	needed := unread{}
 	for _, pod := range evicted {
 		if !pod.Completed && pod.Controller != nil && pod.Controller.Job() {
 			needed[pod.Controller.UID] = types.NamespacedName{Namespace: pod.Namespace, Name: pod.Controller.Name}
 		}
 	}
-	unknown := maps.Clone(needed)
-	maps.DeleteFunc(unknown, func(uid types.UID, _ types.NamespacedName) bool { return j.asked[uid] })
-	if len(unknown) > 0 {
-		if err := j.read(ctx, c, unknown); err != nil && !errors.Is(err, ErrForbidden) {
-			return false, err
-		}
-		j.reads++
-		for uid := range unknown {
-			j.asked[uid] = true
-		}
-	}
+	err = c.jobs.learn(needed, func(some unread) (map[types.UID]*snapshot.Job, error) { return c.jobsOf(ctx, some) })
+	known := c.jobs.all()
 	for uid := range needed {
-		learned = learned || j.jobs[uid] != nil && s.Jobs[uid] == nil
+		learned = learned || known[uid] != nil && s.Jobs[uid] == nil
 	}
-	return learned, nil
+	return learned, err
 }
 
-func (j *evictedJobs) read(ctx context.Context, c *Cluster, some unread) error {
-	if j.asked == nil {
-		j.asked, j.jobs = map[types.UID]bool{}, map[types.UID]*snapshot.Job{}
-	}
+// jobsOf reads Jobs. There are none without the right to.
+func (c *Cluster) jobsOf(ctx context.Context, some unread) (map[types.UID]*snapshot.Job, error) {
+	found := map[types.UID]*snapshot.Job{}
 	note := func(object *batchv1.Job) {
 		if _, wanted := some[object.UID]; wanted {
 			if job, known := jobOf(object); known {
-				j.jobs[object.UID] = job
+				found[object.UID] = job
 			}
 		}
 	}
@@ -88,15 +56,19 @@ func (j *evictedJobs) read(ctx context.Context, c *Cluster, some unread) error {
 			return c.client.batch.Jobs(name.Namespace).Get(ctx, name.Name, metav1.GetOptions{})
 		}, note)
 		if !errors.Is(err, ErrForbidden) {
-			return err
+			return found, err
 		}
 	}
-	return c.each(ctx, "jobs", func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
+	err := c.each(ctx, "jobs", func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
 		return c.client.batch.Jobs(some.namespace()).List(ctx, o)
 	}, func() {}, func(o runtime.Object) error {
 		note(o.(*batchv1.Job)) //nolint:forcetypeassert // The list holds nothing else.
 		return nil
 	})
+	if errors.Is(err, ErrForbidden) {
+		err = nil
+	}
+	return found, err
 }
 
 // jobOf returns what decides whether a Job goes on, and false where another controller decides, or where the limit is not

@@ -6,8 +6,6 @@ package kube
 import (
 	"context"
 	"errors"
-	"maps"
-	"sync"
 
 	appsv1 "k8s.io/api/apps/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -18,67 +16,32 @@ import (
 
 // setPolicies are the StatefulSets whose podManagementPolicy was read, and whether it is OrderedReady. No StatefulSet can
 // change it.
-type setPolicies struct {
-	mu      sync.Mutex
-	ordered map[snapshot.WorkloadKey]bool
-	asked   map[types.UID]bool
-	reads   int
-}
-
-func (p *setPolicies) at() int {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.reads
-}
-
-func (p *setPolicies) all() map[snapshot.WorkloadKey]bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return maps.Clone(p.ordered)
-}
+type setPolicies = onDemand[snapshot.WorkloadKey, bool]
 
 // learnPolicies reads the podManagementPolicy of the StatefulSets of evicted pods: by name where they are few, else with
 // one list. It reports whether snapshots have more from now on. What there is no right to read stays unknown.
 func (c *Cluster) learnPolicies(ctx context.Context, s *snapshot.Snapshot, evicted []*snapshot.Pod) (learned bool, err error) {
-	p := &c.policies
-	p.mu.Lock()
-	defer p.mu.Unlock()
 	needed := setsToRead(s, evicted)
-	unknown := maps.Clone(needed)
-	maps.DeleteFunc(unknown, func(uid types.UID, _ types.NamespacedName) bool { return p.asked[uid] })
-	if len(unknown) > 0 {
-		found, err := c.statefulSetsOf(ctx, unknown, setsWithPods(s))
-		if err != nil {
-			return false, err
+	err = c.policies.learn(needed, func(some unread) (map[snapshot.WorkloadKey]bool, error) {
+		found, err := c.statefulSetsOf(ctx, some, setsWithPods(s))
+		ordered := map[snapshot.WorkloadKey]bool{}
+		for key, set := range found {
+			ordered[key] = set.ordered
 		}
-		p.note(unknown, found)
-	}
+		return ordered, err
+	})
+	known := c.policies.all()
 	for _, name := range needed {
-		key := setKey(name)
-		_, before := s.Ordered[key]
-		_, now := p.ordered[key]
+		_, before := s.Ordered[setKey(name)]
+		_, now := known[setKey(name)]
 		learned = learned || now && !before
 	}
-	return learned, nil
+	return learned, err
 }
 
 // setKey is how snapshots name a StatefulSet.
 func setKey(name types.NamespacedName) snapshot.WorkloadKey {
 	return snapshot.WorkloadKey{Namespace: name.Namespace, Owner: snapshot.Owner{Group: appsv1.GroupName, Kind: "StatefulSet", Name: name.Name}}
-}
-
-// note remembers StatefulSets, and which were asked for.
-func (p *setPolicies) note(asked unread, found statefulSets) {
-	if p.asked == nil {
-		p.asked, p.ordered = map[types.UID]bool{}, map[snapshot.WorkloadKey]bool{}
-	}
-	p.reads++
-	for uid := range asked {
-		p.asked[uid] = true
-	}
-	for key, set := range found {
-		p.ordered[key] = set.ordered
-	}
 }
 
 // setsToRead returns the StatefulSets of Kubernetes whose policy decides about evicted pods: those that have other pods,
