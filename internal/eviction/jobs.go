@@ -17,20 +17,21 @@ type jobFate struct {
 	// fails is what fails, "" where the Job creates other pods; unknown is set where that is not known.
 	fails   string
 	unknown bool
-	// limit is what they exceed.
+	// limit is what they exceed, "" for a Job that has ended.
 	limit string
 }
 
 const (
 	jobFails   = "its Job fails"
 	indexFails = "its index fails"
+	jobEnded   = "its Job creates no more pods"
 )
 
 // fateOf returns what becomes of a Job of which so many pods are evicted, and maybe more
 // (k8s.io/kubernetes v1.37.2 pkg/controller/job/job_controller.go, syncJob).
 func fateOf(j *snapshot.Job, disrupted bool, evicted, perhaps int) jobFate {
 	if j.Ended {
-		return jobFate{}
+		return jobFate{fails: jobEnded}
 	}
 	var first *jobFate
 	for _, action := range j.Actions(disrupted) {
@@ -43,6 +44,14 @@ func fateOf(j *snapshot.Job, disrupted bool, evicted, perhaps int) jobFate {
 		}
 	}
 	return *first
+}
+
+// String says what fails, and by which limit.
+func (f jobFate) String() string {
+	if f.limit == "" {
+		return f.fails
+	}
+	return f.fails + ": " + f.limit
 }
 
 // fateBy returns what becomes of a Job of which so many pods fail, each with this action of its podFailurePolicy.
@@ -113,7 +122,7 @@ func (e *evaluation) failJobs(r *Report) {
 		}
 		for _, v := range of.evicted {
 			v.Lost, v.NoPlace, v.Rejected, v.Fails = true, false, false, fate.fails
-			v.Reason += "; " + fate.fails + ": " + fate.limit
+			v.Reason += "; " + fate.String()
 		}
 		if fate.fails == jobFails {
 			failed[uid] = of

@@ -43,7 +43,9 @@ func TestFateOf(t *testing.T) {
 		"no pod is evicted":                           {job: snapshot.Job{Failed: 1}},
 		"one that may be evicted decides":             {job: snapshot.Job{BackoffLimit: 1}, evicted: 1, perhaps: 1, want: "unknown"},
 		"one that may be evicted does not decide":     {job: snapshot.Job{BackoffLimit: 0}, evicted: 1, perhaps: 1, want: "its Job fails: backoffLimit 0"},
-		"a Job that has ended":                        {job: snapshot.Job{Ended: true}, evicted: 1},
+		"a Job that has ended":                        {job: snapshot.Job{Ended: true}, evicted: 1, want: "its Job creates no more pods"},
+		"pods that may end well":                      {job: snapshot.Job{OnlyFailed: true}, evicted: 1, want: "unknown"},
+		"pods that may end well, or are ignored":      {job: snapshot.Job{OnlyFailed: true, Rules: rules(disruption(ignore))}, evicted: 1},
 		"disruptions are ignored":                     {job: snapshot.Job{Rules: rules(disruption(ignore))}, evicted: 3},
 		"a deleted pod has no such condition":         {job: snapshot.Job{Rules: rules(disruption(ignore))}, deleted: true, evicted: 1, want: "its Job fails: backoffLimit 0"},
 		"a rule on another condition":                 {job: snapshot.Job{Rules: rules(snapshot.FailureRule{Action: ignore})}, evicted: 1, want: "its Job fails: backoffLimit 0"},
@@ -69,7 +71,7 @@ func TestFateOf(t *testing.T) {
 		case got.unknown:
 			text = "unknown"
 		case got.fails != "":
-			text = got.fails + ": " + got.limit
+			text = got.String()
 		}
 		if text != tt.want {
 			t.Errorf("%s: %q, want %q", name, text, tt.want)

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -144,6 +145,7 @@ func TestSettle_aSiblingsEndIsNotItsOwn(t *testing.T) {
 			_, err := c.Settle(ends, written[:1], 100*time.Millisecond)
 			first <- err
 		}()
+		// By the bubble's clock, the first one settles before the other, and reads for both.
 		time.Sleep(time.Millisecond)
 		api.requests()
 		got, errs := settled(t, c, written[1:], func(int) context.Context { return t.Context() })
@@ -218,7 +220,7 @@ func TestEditNode_waitsForASiblingNoLongerThanItsContext(t *testing.T) {
 		}
 		slow := make(chan error)
 		go func() { slow <- edit(t.Context()) }()
-		time.Sleep(time.Millisecond)
+		synctest.Wait()
 		why := errors.New("interrupted")
 		ends, cancel := context.WithTimeoutCause(t.Context(), time.Second, why)
 		defer cancel()

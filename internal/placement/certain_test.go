@@ -131,7 +131,7 @@ func TestCertain(t *testing.T) {
 		"pods that keep apart":                          {pods: []podOption{ruled(&snapshot.PodRules{AntiAffinity: []snapshot.PodTerm{{TopologyKey: corev1.LabelHostname, Selector: labels.SelectorFromSet(labels.Set{"app": "web"}), OwnNamespace: true}}})}, want: Orders},
 		"pods with a host port":                         {pods: []podOption{ruled(&snapshot.PodRules{Ports: []snapshot.HostPort{{Protocol: corev1.ProtocolTCP, Port: 80}}})}, want: Orders},
 		"pods that are evicted one after the other":     {change: func(_ world, e []Eviction) []Eviction { e[1].After = 300; return e }, want: 1},
-		"pods of which it is not known whether they go": {change: func(_ world, e []Eviction) []Eviction { e[1].Unsure = true; return e }, want: 2},
+		"pods whose eviction is not certain":            {change: func(_ world, e []Eviction) []Eviction { e[1].Unsure = true; return e }, want: 2},
 		"a node that does not report what it has": {change: func(w world, e []Eviction) []Eviction {
 			w.Nodes["n-1"].Allocatable = nil
 			w.Nodes["n-0"].Allocatable.Pods = 0

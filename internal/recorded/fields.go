@@ -47,7 +47,7 @@ var (
 		"rollingUpdate": rollingFields, "canary": {"steps": {"pause": values("duration")}}, "blueGreen": values("autoPromotionEnabled"),
 	})
 	// failureFields are what decides whether a Job goes on when its pods fail.
-	failureFields = values("backoffLimit", "backoffLimitPerIndex", "maxFailedIndexes", "managedBy").with(tree{
+	failureFields = values("backoffLimit", "backoffLimitPerIndex", "maxFailedIndexes", "managedBy", "podReplacementPolicy").with(tree{
 		"podFailurePolicy": {"rules": values("action").with(tree{"onExitCodes": values("operator", "values"), "onPodConditions": conditionFields})},
 	})
 	jobFields = values("parallelism", "completions", "suspend").with(tree{"selector": selectorFields, "template": templateFields})

@@ -131,7 +131,7 @@ var readable = []string{
 	"unhealthyPodEvictionPolicy", "whenUnsatisfiable", "nodeAffinityPolicy", "nodeTaintsPolicy", "operator", "authoritativeAPI",
 	"minAvailable", "maxUnavailable", "maxSurge", "partition", "observedGeneration", "duration",
 	"scopes", "scopeName", "key", "topologyKey", "matchLabelKeys", "mismatchLabelKeys", "resourceName",
-	"action", "failedIndexes",
+	"action", "failedIndexes", "podReplacementPolicy",
 	"accessModes", "volumeMode", "volumeBindingMode", "maximumVolumeSize",
 }
 

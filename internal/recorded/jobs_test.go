@@ -21,7 +21,7 @@ import (
 func TestWrite_keepsLimitsOfJobsAndPoliciesOfStatefulSets(t *testing.T) {
 	t.Parallel()
 	job := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "batch", UID: "uid-batch"}, Spec: batchv1.JobSpec{
-		BackoffLimit: new(int32(3)), BackoffLimitPerIndex: new(int32(1)), MaxFailedIndexes: new(int32(2)), ManagedBy: new(batchv1.JobControllerName),
+		BackoffLimit: new(int32(3)), BackoffLimitPerIndex: new(int32(1)), MaxFailedIndexes: new(int32(2)), ManagedBy: new(batchv1.JobControllerName), PodReplacementPolicy: new(batchv1.Failed),
 		PodFailurePolicy: &batchv1.PodFailurePolicy{Rules: []batchv1.PodFailurePolicyRule{
 			{Action: "FailJob", OnExitCodes: &batchv1.PodFailurePolicyOnExitCodesRequirement{ContainerName: new("main"), Operator: "NotIn", Values: []int32{42}}},
 			{Action: "Ignore", OnPodConditions: []batchv1.PodFailurePolicyOnPodConditionsPattern{{Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue}}},

@@ -21,6 +21,9 @@ type Job struct {
 	FailedIndexes int
 	// Rules are those of its podFailurePolicy.
 	Rules []FailureRule
+	// OnlyFailed is set for the podReplacementPolicy Failed, the only one beside a podFailurePolicy: a pod that is deleted
+	// counts by how it ends.
+	OnlyFailed bool
 }
 
 // FailureRule is a rule of a podFailurePolicy.
@@ -38,10 +41,15 @@ type FailureRule struct {
 var stopped = []int32{0, 137, 143}
 
 // Actions returns what the podFailurePolicy may do with a pod that is evicted, or deleted without the condition
-// DisruptionTarget. Conditions of other types count as absent
-// (k8s.io/kubernetes v1.37.2 pkg/controller/job/pod_failure_policy.go, matchPodFailurePolicy).
+// DisruptionTarget. Conditions of other types count as absent. One that ends well counts as no failure under the
+// podReplacementPolicy Failed, as if it were ignored
+// (k8s.io/kubernetes v1.37.2 pkg/controller/job/pod_failure_policy.go, matchPodFailurePolicy, and job_controller.go,
+// isPodFailed).
 func (j *Job) Actions(disrupted bool) []batchv1.PodFailurePolicyAction {
 	var out []batchv1.PodFailurePolicyAction
+	if j.OnlyFailed {
+		out = append(out, batchv1.PodFailurePolicyActionIgnore)
+	}
 	for _, code := range stopped {
 		action := batchv1.PodFailurePolicyActionCount
 		if at := slices.IndexFunc(j.Rules, func(r FailureRule) bool { return r.matches(code, disrupted) }); at >= 0 {
