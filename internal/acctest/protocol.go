@@ -312,26 +312,32 @@ func (tf *Terraform) Carry(t testing.TB, i *Instance, planned Planned, config ma
 // Data reads a data source and returns its attributes.
 func (tf *Terraform) Data(t testing.TB, typeName string, config map[string]any) (map[string]any, Diagnostics) {
 	t.Helper()
-	w := tf.Walk(t)
+	return tf.Walk(t).Data(typeName, config)
+}
+
+// Data validates and reads a data source.
+func (w *Walk) Data(typeName string, config map[string]any) (map[string]any, Diagnostics) {
+	w.t.Helper()
 	typ := w.schema.DataSourceSchemas[typeName].ValueType()
 	request := w.encode(typ, config)
-	validated, err := w.server.ValidateDataResourceConfig(t.Context(), &tfprotov6.ValidateDataResourceConfigRequest{TypeName: typeName, Config: request})
-	must(t, err)
+	validated, err := w.server.ValidateDataResourceConfig(w.ctx, &tfprotov6.ValidateDataResourceConfigRequest{TypeName: typeName, Config: request})
+	must(w.t, err)
 	w.receive(validated.Diagnostics)
 	if d := Diagnostics(validated.Diagnostics); d.Errors() != "" {
 		return nil, d
 	}
-	resp, err := w.server.ReadDataSource(t.Context(), &tfprotov6.ReadDataSourceRequest{TypeName: typeName, Config: request})
-	must(t, err)
+	resp, err := w.server.ReadDataSource(w.ctx, &tfprotov6.ReadDataSourceRequest{TypeName: typeName, Config: request})
+	must(w.t, err)
 	w.receive(resp.Diagnostics)
-	if d := Diagnostics(resp.Diagnostics); d.Errors() != "" {
-		return nil, d
+	all := append(Diagnostics(validated.Diagnostics), resp.Diagnostics...)
+	if all.Errors() != "" {
+		return nil, all
 	}
-	attributes, ok := decode(t, typ, resp.State).(map[string]any)
+	attributes, ok := decode(w.t, typ, resp.State).(map[string]any)
 	if !ok {
-		t.Fatalf("%s returned no object", typeName)
+		w.t.Fatalf("%s returned no object", typeName)
 	}
-	return attributes, resp.Diagnostics
+	return attributes, all
 }
 
 // Attributes returns the attributes that the state holds.

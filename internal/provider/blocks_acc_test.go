@@ -5,6 +5,7 @@ package provider_test
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -45,28 +46,86 @@ resource "kubetaint_node_taints" %[1]q {
   provider  = kubetaint.%[1]s
   node_name = %[3]q
   taints    = [{ key = "team", effect = "NoSchedule" }]
+  evictions = {}
+}
+
+data "kubetaint_eviction_preview" %[1]q {
+  provider      = kubetaint.%[1]s
+  node_selector = "pool=%[3]s"
+  taints        = [{ key = "team", effect = "NoExecute" }]
+
+  added_tolerations = [{ kind = "Deployment", namespace = "shop", name = "web", tolerations = [{ key = "team" }] }]
 }
 
 `, alias, tt.blocks[i], node)
 			}
+			config += outliving("kubetaint_eviction_preview")
 			cli.Write(nil, config)
-			const warning, similar, second = "does not exist yet", "similar warning elsewhere", "(provider block 2)"
+			if out := cli.MustRun("validate"); strings.Contains(out, "tolerates only") || strings.Contains(out, "sets no") {
+				t.Errorf("a process without a block warns:\n%s", out)
+			}
 			shown := acctest.Unfold(cli.MustRun("plan", "-input=false"))
-			if strings.Contains(shown, similar) || strings.Count(shown, warning) != 2 {
+			if strings.Contains(shown, "similar warning") {
 				t.Errorf("a command line shows one warning for both:\n%s", shown)
 			}
-			if got := strings.Count(shown, warning+" "+second); got != map[bool]int{true: 1}[tt.numbered] {
-				t.Errorf("%d warnings are numbered:\n%s", got, shown)
-			}
 			warnings := cli.Warnings()
-			for _, block := range []string{"a", "b"} {
-				if !slices.ContainsFunc(warnings, func(w acctest.PlanWarning) bool {
-					return w.Address == "kubetaint_node_taints."+block && strings.Contains(w.Summary, warning)
-				}) {
-					t.Errorf("the output for programs has no warning of block %s", block)
+			for address, warning := range map[string]string{
+				"kubetaint_node_taints.%s":           "does not exist yet",
+				"kubetaint_node_taints.%s ":          "sets no limit",
+				"data.kubetaint_eviction_preview.%s": "tolerates only taints with an empty value",
+			} {
+				if got := strings.Count(shown, warning); got != 2 {
+					t.Errorf("%d warnings that a thing %s:\n%s", got, warning, shown)
+				}
+				numbered := regexp.MustCompile(warning + `( \([^)]*\))? \(provider block 2\)`)
+				if got := len(numbered.FindAllString(shown, -1)); got != map[bool]int{true: 1}[tt.numbered] {
+					t.Errorf("%d warnings are numbered that a thing %s:\n%s", got, warning, shown)
+				}
+				for _, block := range []string{"a", "b"} {
+					at := strings.TrimSpace(fmt.Sprintf(address, block))
+					if !slices.ContainsFunc(warnings, func(w acctest.PlanWarning) bool { return w.Address == at && strings.Contains(w.Summary, warning) }) {
+						t.Errorf("the output for programs has no warning of %s that it %s", at, warning)
+					}
 				}
 			}
 		})
+	}
+}
+
+// outliving has the process of each block run until that of the other has read a data source: one that has ended
+// before the other is started is taken for one of an earlier step.
+func outliving(data string) string {
+	const last = `data "kubetaint_nodes" "last_%[1]s" {
+  provider   = kubetaint.%[1]s
+  depends_on = [data.%[3]s.%[2]s]
+}
+
+`
+	return fmt.Sprintf(last, "a", "b", data) + fmt.Sprintf(last, "b", "a", data)
+}
+
+// TestAccProvider_warningsOfTheBlocksThemselves: limits of two equal blocks that set nothing are two warnings.
+func TestAccProvider_warningsOfTheBlocksThemselves(t *testing.T) {
+	t.Parallel()
+	file, cli, config := acctest.Connect(t).Kubeconfig(t), acctest.NewCLI(t), ""
+	for _, alias := range []string{"a", "b"} {
+		config += fmt.Sprintf(`provider "kubetaint" {
+  alias       = %[1]q
+  config_path = %[2]q
+  evictions   = {}
+}
+
+data "kubetaint_nodes" %[1]q {
+  provider = kubetaint.%[1]s
+}
+
+`, alias, file)
+	}
+	cli.Write(nil, config+outliving("kubetaint_nodes"))
+	shown := acctest.Unfold(cli.MustRun("plan", "-input=false"))
+	const nothing = "sets no limit"
+	if strings.Count(shown, nothing) != 2 || strings.Count(shown, "(provider block 2)") != 1 || strings.Contains(shown, "similar warning") {
+		t.Errorf("want two warnings, the second numbered:\n%s", shown)
 	}
 }
 

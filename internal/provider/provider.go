@@ -49,6 +49,8 @@ type kubetaint struct {
 	// transport takes the place of the network in tests, and reading of what is cheaper.
 	transport http.RoundTripper
 	reading   kube.Reading
+	// label is that of the block, once it is configured.
+	label string
 }
 
 // New returns what makes the provider. The version is told to the API server
@@ -98,7 +100,8 @@ func (p *kubetaint) Configure(ctx context.Context, req provider.ConfigureRequest
 		return
 	}
 	data := m.data(ctx, &resp.Diagnostics)
-	data.Label = m.label(p.lookup)
+	p.label = m.label(p.lookup)
+	data.Label = p.label
 	if !m.Snapshot.IsNull() {
 		if p.fromSnapshot(m.Snapshot, data, &resp.Diagnostics); !resp.Diagnostics.HasError() {
 			p.share(data, resp)

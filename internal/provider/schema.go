@@ -135,7 +135,7 @@ func evictionsAttribute() schema.Attribute {
 	return schema.SingleNestedAttribute{
 		Optional:            true,
 		MarkdownDescription: "Default limits on evicted pods, for each resource and action separately.",
-		Validators:          tfschema.LimitsValidators,
+		Validators:          tfschema.ProviderLimitsValidators,
 		Attributes: map[string]schema.Attribute{
 			"max_pods":             schema.Int64Attribute{CustomType: tfschema.WholeNumberType{}, Optional: true, MarkdownDescription: tfschema.MaxPodsDescription, Validators: tfschema.MaxPodsValidators},
 			"max_pending":          schema.Int64Attribute{CustomType: tfschema.WholeNumberType{}, Optional: true, MarkdownDescription: tfschema.MaxPendingDescription, Validators: tfschema.MaxPodsValidators},

@@ -7,6 +7,7 @@ import (
 	"context"
 	"maps"
 	"slices"
+	"sync/atomic"
 
 	"github.com/hashicorp/terraform-plugin-framework/provider"
 	"github.com/hashicorp/terraform-plugin-framework/providerserver"
@@ -15,11 +16,13 @@ import (
 )
 
 // Server returns what serves a provider to Terraform: the framework's server, which validates actions once
-// more when they are planned and when they are invoked.
+// more when they are planned and when they are invoked, and gives the warnings of validation once.
 func Server(p provider.Provider) tfprotov6.ProviderServer {
 	served := providerserver.NewProtocol6(p)()
-	if all, is := served.(framework); is {
-		return server{all}
+	all, is := served.(framework)
+	ours, made := p.(*kubetaint)
+	if is && made {
+		return &server{framework: all, block: ours}
 	}
 	return served
 }
@@ -33,18 +36,32 @@ type framework interface {
 
 // server validates actions with values that Terraform has validated while they were unknown: values of
 // variables. Resources and data sources need none of that: Terraform validates them again when it plans.
-type server struct{ framework }
+type server struct {
+	framework
+	block *kubetaint
+	// configured is set once the process is that of a provider block.
+	configured atomic.Bool
+	warned     places
+}
 
 // PlanAction plans an action that is valid.
-func (s server) PlanAction(ctx context.Context, req *tfprotov6.PlanActionRequest) (*tfprotov6.PlanActionResponse, error) {
-	if wrong, err := s.wrong(ctx, req.ActionType, req.Config); err != nil || wrong != nil {
-		return &tfprotov6.PlanActionResponse{Diagnostics: wrong}, err
+func (s *server) PlanAction(ctx context.Context, req *tfprotov6.PlanActionRequest) (*tfprotov6.PlanActionResponse, error) {
+	valid, err := s.framework.ValidateActionConfig(ctx, &tfprotov6.ValidateActionConfigRequest{ActionType: req.ActionType, Config: req.Config})
+	if err != nil {
+		return nil, err
 	}
-	return s.framework.PlanAction(ctx, req)
+	if slices.ContainsFunc(valid.Diagnostics, isError) {
+		return &tfprotov6.PlanActionResponse{Diagnostics: valid.Diagnostics}, nil
+	}
+	planned, err := s.framework.PlanAction(ctx, req)
+	if err == nil {
+		planned.Diagnostics = append(s.numbered(req.ActionType, req.Config, valid.Diagnostics), planned.Diagnostics...)
+	}
+	return planned, err
 }
 
 // InvokeAction invokes an action that is valid, and whose values are known.
-func (s server) InvokeAction(ctx context.Context, req *tfprotov6.InvokeActionRequest) (*tfprotov6.InvokeActionServerStream, error) {
+func (s *server) InvokeAction(ctx context.Context, req *tfprotov6.InvokeActionRequest) (*tfprotov6.InvokeActionServerStream, error) {
 	wrong, err := s.wrong(ctx, req.ActionType, req.Config)
 	if err == nil && wrong == nil {
 		wrong, err = s.unknown(ctx, req.ActionType, req.Config)
@@ -61,20 +78,19 @@ func (s server) InvokeAction(ctx context.Context, req *tfprotov6.InvokeActionReq
 }
 
 // wrong returns what is invalid, nil where nothing is.
-func (s server) wrong(ctx context.Context, typeName string, config *tfprotov6.DynamicValue) ([]*tfprotov6.Diagnostic, error) {
-	resp, err := s.ValidateActionConfig(ctx, &tfprotov6.ValidateActionConfigRequest{ActionType: typeName, Config: config})
+func (s *server) wrong(ctx context.Context, typeName string, config *tfprotov6.DynamicValue) ([]*tfprotov6.Diagnostic, error) {
+	resp, err := s.framework.ValidateActionConfig(ctx, &tfprotov6.ValidateActionConfigRequest{ActionType: typeName, Config: config})
 	if err != nil {
 		return nil, err
 	}
-	invalid := func(d *tfprotov6.Diagnostic) bool { return d.Severity == tfprotov6.DiagnosticSeverityError }
-	if !slices.ContainsFunc(resp.Diagnostics, invalid) {
+	if !slices.ContainsFunc(resp.Diagnostics, isError) {
 		return nil, nil
 	}
 	return resp.Diagnostics, nil
 }
 
 // unknown names the values that are not known: an action that leaves them out would do something else.
-func (s server) unknown(ctx context.Context, typeName string, config *tfprotov6.DynamicValue) ([]*tfprotov6.Diagnostic, error) {
+func (s *server) unknown(ctx context.Context, typeName string, config *tfprotov6.DynamicValue) ([]*tfprotov6.Diagnostic, error) {
 	schemas, err := s.GetProviderSchema(ctx, &tfprotov6.GetProviderSchemaRequest{})
 	if err != nil || schemas.ActionSchemas[typeName] == nil || config == nil {
 		return nil, err

@@ -189,6 +189,46 @@ func TestSummaries_ofTwoConfigurationsDiffer(t *testing.T) {
 	}
 }
 
+// TestSummaries_ofTwoAttributesDiffer: a number tells places apart that no object's name does. The same place keeps
+// its own, however often Terraform validates it.
+func TestSummaries_ofTwoAttributesDiffer(t *testing.T) {
+	t.Parallel()
+	acctest.OnFake(t, func(t *testing.T, c *acctest.Cluster) {
+		c.Node(t, acctest.Node{Name: "one"})
+		added := func(name string) map[string]any {
+			return map[string]any{"kind": "Deployment", "namespace": "shop", "name": name, "tolerations": []any{map[string]any{"key": "team"}}}
+		}
+		config := map[string]any{"node_name": "one", "taints": acctest.Objects(t, "a:NoSchedule"), "added_tolerations": []any{added("web"), added("api")}}
+		run := (&acctest.Terraform{Provider: c.Provider(t)}).Walk(t)
+		const summary = `Toleration "team" in added_tolerations of "one" tolerates only taints with an empty value`
+		for range 2 {
+			_, got := run.Data("kubetaint_eviction_preview", config)
+			if len(got) < 2 || got[0].Summary != summary || got[1].Summary != summary+" (2)" {
+				t.Errorf("%s%s, want %q twice, the second numbered", got.Errors(), got.Warnings(), summary)
+			}
+		}
+	})
+}
+
+// TestServer_warnsOnlyOfAConfiguredBlock: before a plan, Terraform validates in a process without one, too. Its
+// warnings would be those of every block.
+func TestServer_warnsOnlyOfAConfiguredBlock(t *testing.T) {
+	t.Parallel()
+	acctest.OnFake(t, func(t *testing.T, c *acctest.Cluster) {
+		c.Node(t, acctest.Node{Name: "one"})
+		const nothing = "sets no limit"
+		drain := map[string]any{"node_name": "one", "evictions": map[string]any{}}
+		tf := &acctest.Terraform{Provider: acctest.With(c.Provider(t), map[string]any{"evictions": map[string]any{}})}
+		run, got := tf.Start(t)
+		if len(got) != 1 || !strings.Contains(got[0].Summary, nothing) {
+			t.Errorf("%s%s, want the warning that the block %s", got.Errors(), got.Warnings(), nothing)
+		}
+		if got := run.PlanAction("kubetaint_drain_nodes", drain); strings.Count(got.Warnings(), nothing) != 1 {
+			t.Errorf("%s%s, want one warning that the action %s", got.Errors(), got.Warnings(), nothing)
+		}
+	})
+}
+
 // TestSummaries_ofTwoProviderBlocksDiffer: each block with an alias is a process of its own, and the same
 // change of two clusters would have the same summary.
 func TestSummaries_ofTwoProviderBlocksDiffer(t *testing.T) {

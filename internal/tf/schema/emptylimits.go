@@ -4,6 +4,7 @@
 package tfschema
 
 import (
+	"cmp"
 	"context"
 	"maps"
 	"slices"
@@ -14,16 +15,20 @@ import (
 )
 
 // LimitsValidators are those of an evictions block.
-var LimitsValidators = []validator.Object{setsSomething{"evictions", " sets no limit"}}
+var LimitsValidators = []validator.Object{setsSomething{"evictions", "", " sets no limit"}}
+
+// ProviderLimitsValidators are those of the provider's evictions block.
+var ProviderLimitsValidators = []validator.Object{setsSomething{"evictions", ` of provider "kubetaint"`, " sets no limit"}}
 
 // timeoutsValidators are those of a timeouts block.
-var timeoutsValidators = []validator.Object{setsSomething{"timeouts", " sets no time"}}
+var timeoutsValidators = []validator.Object{setsSomething{"timeouts", "", " sets no time"}}
 
 // setsSomething warns of a block that sets nothing: Terraform drops attributes that it does not know, so
 // that a name which is misspelt arrives as none.
 type setsSomething struct {
-	// nothing ends the summary where the block sets none of its attributes.
-	block, nothing string
+	// of is what the block is of, where its target and entries do not tell. nothing ends the summary where the block
+	// sets none of its attributes.
+	block, of, nothing string
 }
 
 // Description reports what is expected.
@@ -45,6 +50,6 @@ func (v setsSomething) ValidateObject(ctx context.Context, req validator.ObjectR
 			return
 		}
 	}
-	resp.Diagnostics.AddAttributeWarning(req.Path, v.block+ofWhich(ctx, req.Config)+v.nothing,
+	resp.Diagnostics.AddAttributeWarning(req.Path, v.block+cmp.Or(v.of, ofWhich(ctx, req.Config))+v.nothing,
 		"Terraform drops unknown names without an error. Check the spelling ("+strings.Join(slices.Sorted(maps.Keys(attributes)), ", ")+"), or leave out "+v.block+".")
 }

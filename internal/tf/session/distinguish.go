@@ -48,12 +48,21 @@ func (d *Data) label(diags *diag.Diagnostics) {
 		if one.Severity() != diag.SeverityWarning {
 			continue
 		}
-		summary := one.Summary()
-		if d != nil && d.Label != "" {
-			summary += " (" + d.Label + ")"
+		label := ""
+		if d != nil {
+			label = d.Label
 		}
-		(*diags)[i] = withSummary(one, siblings.Distinct(summary))
+		(*diags)[i] = withSummary(one, OfBlock(label, one.Summary()))
 	}
+}
+
+// OfBlock returns the summary of a warning with the label of its provider block, and with a number where
+// another block of the run has used it.
+func OfBlock(label, summary string) string {
+	if label != "" {
+		summary += " (" + label + ")"
+	}
+	return siblings.Distinct(summary)
 }
 
 // withSummary is a warning or an error with another summary.

@@ -26,10 +26,12 @@ type Ledger struct {
 	dir, path string
 	// process is the number of this one.
 	process int
-	// started is when the process was started. Command lines start the processes of one step before any of them is
-	// asked for something, and those of the next step once these have ended: what was used before belongs to
-	// an earlier step, which is shown by itself.
+	// started is when the process was started. Command lines start the processes of a step once those of the step
+	// before have ended: what a process used that has ended before belongs to an earlier step, which is shown
+	// by itself.
 	started time.Time
+	// runs reports whether a process still runs.
+	runs func(process int) bool
 }
 
 // use is a summary that a process has used.
@@ -82,7 +84,7 @@ func (l *Ledger) note(summary string) (nth int, err error) {
 	one := use{Process: l.process, At: time.Now(), Summary: hex.EncodeToString(sum[:16]), Nth: 1}
 	for _, other := range uses {
 		switch {
-		case other.Summary != one.Summary || other.At.Before(l.started):
+		case other.Summary != one.Summary || other.At.Before(l.started) && !l.runs(other.Process):
 		case other.Process == one.Process:
 			return other.Nth, nil
 		default:
@@ -135,5 +137,5 @@ func open(dir string, run, process int, started time.Time) (*Ledger, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
 	}
-	return &Ledger{dir: dir, path: filepath.Join(dir, strconv.Itoa(run)+extension), process: process, started: started}, nil
+	return &Ledger{dir: dir, path: filepath.Join(dir, strconv.Itoa(run)+extension), process: process, started: started, runs: runs}, nil
 }

@@ -5,6 +5,7 @@ package siblings
 
 import (
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -15,13 +16,15 @@ import (
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/test/messages"
 )
 
-// process returns the ledger of a process of a run that was started at a moment.
+// process returns the ledger of a process of a run that was started at a moment, after all that were started before
+// it had ended.
 func process(t *testing.T, dir string, run, number int, started time.Time) *Ledger {
 	t.Helper()
 	l, err := open(dir, run, number, started)
 	if err != nil {
 		t.Fatal(err)
 	}
+	l.runs = func(int) bool { return false }
 	return l
 }
 
@@ -60,6 +63,30 @@ func TestLedger_Distinct(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestLedger_aBlockThatIsStartedLate: a block can warn, such as of its own limits, before another one is started.
+func TestLedger_aBlockThatIsStartedLate(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	first := process(t, dir, 1, 10, time.Now()).Distinct("a")
+	late := process(t, dir, 1, 11, time.Now())
+	late.runs = func(process int) bool { return process == 10 }
+	if second := late.Distinct("a"); first != "a" || second != "a (provider block 2)" {
+		t.Errorf("%q and %q", first, second)
+	}
+}
+
+// TestRuns: of this process, and of one that has ended.
+func TestRuns(t *testing.T) {
+	t.Parallel()
+	ended := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^$")
+	if err := ended.Run(); err != nil {
+		t.Fatal(err)
+	}
+	if !runs(os.Getpid()) || runs(ended.Process.Pid) {
+		t.Errorf("this process: %t, one that has ended: %t", runs(os.Getpid()), runs(ended.Process.Pid))
 	}
 }
 

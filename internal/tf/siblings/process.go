@@ -6,7 +6,9 @@ package siblings
 import (
 	"os"
 	"path/filepath"
+	"runtime"
 	"sync/atomic"
+	"syscall"
 	"time"
 )
 
@@ -31,3 +33,10 @@ func Serve() {
 
 // Distinct returns the summary of a warning, with a number where another provider block of the run has used it.
 func Distinct(summary string) string { return own.Load().Distinct(summary) }
+
+// runs reports whether the system has a process of this number. Windows opens none that has ended, and knows no
+// signal 0.
+func runs(process int) bool {
+	found, err := os.FindProcess(process)
+	return err == nil && (runtime.GOOS == "windows" || found.Signal(syscall.Signal(0)) == nil)
+}
