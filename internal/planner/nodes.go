@@ -41,6 +41,15 @@ type NodeTaints struct {
 	Known []record.Seal
 }
 
+// TakingOver is the same of a create, which adopts what carries its id.
+func (d NodeTaints) TakingOver() NodeTaints {
+	d.Claim.TakeOver = true
+	return d
+}
+
+// Entries are the taints that are wanted.
+func (d NodeTaints) Entries() []taint.ID { return taint.IDs(d.Claim.Taints) }
+
 // Named returns the taints that configuration or state name.
 func (d NodeTaints) Named() []taint.ID {
 	return slices.Concat(d.Claim.IDs(), d.Former)

@@ -89,7 +89,7 @@ func (r *machineSetTaints) complete(ctx context.Context, plan, state model, befo
 	if known && !resp.Diagnostics.HasError() {
 		desired.known = r.Data.Join(ctx, resp.Private, &resp.Diagnostics, state.ToleratedBy, plan.ToleratedBy)
 		session.NoteReplaced(ctx, creating, own.Generation, resp.Private, &resp.Diagnostics)
-		desired.links = session.NewLinks(state.ToleratedBy, plan.ToleratedBy)
+		desired.links = session.NewLinks([]types.Set{plan.ToleratedBy, state.ToleratedBy})
 		desired.replaces = !creating && (!plan.Name.Equal(state.Name) || !plan.Namespace.Equal(state.Namespace))
 		r.preview(ctx, plan, desired.retire(before), own, &resp.Diagnostics)
 	}

@@ -34,13 +34,18 @@ type identity struct {
 // ownership has what was imported of both lists.
 type ownership = managed.Ownership[toleration.ID]
 
+// change is what a plan or an apply is about.
+type change = managed.Change[model, admission.ListClaim, toleration.ID]
+
 // Title names what is managed.
 func (m model) Title() string {
 	return "the tolerations of namespace \"" + m.Namespace.ValueString() + "\""
 }
 
 // Identity is what an import block by identity names.
-func (m model) Identity() any { return identity{Namespace: m.Namespace} }
+func (m model) Identity(context.Context, *diag.Diagnostics) any {
+	return identity{Namespace: m.Namespace}
+}
 
 // WithID returns the model with this id.
 func (m model) WithID(id string) model {
@@ -49,7 +54,7 @@ func (m model) WithID(id string) model {
 }
 
 // Planned returns the model in the words of the state.
-func (m model) Planned(ctx context.Context, state *model, _ *diag.Diagnostics) model {
+func (m model) Planned(ctx context.Context, state *model, _ ownership, _ *diag.Diagnostics) model {
 	if state != nil {
 		m.Default = tfschema.KeepTolerations(ctx, m.Default, state.Default)
 		m.Allowed = tfschema.KeepTolerations(ctx, m.Allowed, state.Allowed)

@@ -24,6 +24,7 @@ import (
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/tf/managed"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/tf/message"
 	tfschema "github.com/kubetaint/terraform-provider-kubetaint/internal/tf/schema"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/tf/session"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/toleration"
 )
 
@@ -56,8 +57,12 @@ func (r *namespaceTolerations) ValidateConfig(ctx context.Context, req resource.
 }
 
 // Observe reads the annotations of the namespace.
-func (r *namespaceTolerations) Observe(ctx context.Context, m model) (*kube.NamespaceLists, error) {
-	return r.Data.Cluster.NamespaceLists(ctx, m.Namespace.ValueString())
+func (r *namespaceTolerations) Observe(ctx context.Context, m model, _ ownership, _ *diag.Diagnostics) (*kube.NamespaceLists, error) {
+	seen, err := r.Data.Cluster.NamespaceLists(ctx, m.Namespace.ValueString())
+	if errors.Is(err, kube.ErrNotFound) {
+		err = managed.Gone(err)
+	}
+	return seen, err
 }
 
 // Recover finds the marks with the state's id. A namespace that has all that the state says may have
@@ -84,19 +89,19 @@ func (r *namespaceTolerations) Recover(ctx context.Context, own ownership, state
 
 // Refresh compares the annotations with the state. An entry that is missing leaves the state, so that
 // the next plan adds it again; entries of others are never taken up.
-func (r *namespaceTolerations) Refresh(ctx context.Context, state model, own ownership, seen *kube.NamespaceLists, diags *diag.Diagnostics) model {
+func (r *namespaceTolerations) Refresh(ctx context.Context, state model, own ownership, seen *kube.NamespaceLists, diags *diag.Diagnostics) (model, ownership, error) {
 	desired, known := state.Desired(ctx, own, diags)
 	if !known {
-		return state
+		return state, own, nil
 	}
 	if seen.Err != nil {
 		diags.Append(message.ExplainLists("read", desired.Namespace, &rollout.ListsError{Err: seen.Err}))
-		return state
+		return state, own, nil
 	}
 	merged := desired.Merge(seen.Lists)
 	state.Default = refreshed(ctx, state.Default, desired.Default, merged.DefaultMerged, diags)
 	state.Allowed = refreshed(ctx, state.Allowed, desired.Allowed, merged.AllowedMerged, diags)
-	return state
+	return state, own, nil
 }
 
 // refreshed is a list of the state without what is missing, and with what an update that
@@ -110,16 +115,24 @@ func refreshed(ctx context.Context, state types.Set, claim toleration.Claim, mer
 }
 
 // Claim notes what this resource wants: a second one that wants the same would adopt the entries.
-func (r *namespaceTolerations) Claim(desired admission.ListClaim, known bool, holder string, diags *diag.Diagnostics) {
-	for _, claim := range desired.Claims() {
+func (r *namespaceTolerations) Claim(_ context.Context, c change, known bool, diags *diag.Diagnostics) {
+	holder := session.Holder(c.Own.Generation)
+	for _, claim := range c.Want.Claims() {
 		if known {
-			r.Data.ClaimNamespaceTolerations(holder, desired.Namespace, claim, path.Root(claim.Path), diags)
+			r.Data.ClaimNamespaceTolerations(holder, c.Want.Namespace, claim, path.Root(claim.Path), diags)
 		}
 	}
 }
 
 // Preview refuses what cannot be, and reports what the change does to pods.
-func (r *namespaceTolerations) Preview(ctx context.Context, desired admission.ListClaim, own ownership, diags *diag.Diagnostics) {
+func (r *namespaceTolerations) Preview(ctx context.Context, c change, diags *diag.Diagnostics) {
+	if c.Verb == "delete" {
+		return
+	}
+	if r.Claim(ctx, c, true, diags); diags.HasError() {
+		return
+	}
+	desired, own := c.Want, c.Own
 	r.Data.RefuseOperators(defaultAt, desired.Default.Tolerations, diags)
 	_, err := r.Data.Identify(ctx, own.Cluster, diags)
 	var seen *kube.NamespaceLists
@@ -162,25 +175,29 @@ func (r *namespaceTolerations) Preview(ctx context.Context, desired admission.Li
 }
 
 // Apply writes what is desired. A namespace that is gone has nothing to be removed.
-func (r *namespaceTolerations) Apply(ctx context.Context, verb string, desired admission.ListClaim, diags *diag.Diagnostics) (nodes, lists record.Held, ok bool) {
-	written, err := rollout.EnforceLists(ctx, r.Data.Cluster, desired)
-	if err != nil && (verb != "delete" || !errors.Is(err, kube.ErrNotFound)) {
-		diags.Append(message.ExplainLists(verb, desired.Namespace, err))
-		return nil, nil, false
+func (r *namespaceTolerations) Apply(ctx context.Context, c change, diags *diag.Diagnostics) (model, managed.Marks, bool) {
+	written, err := rollout.EnforceLists(ctx, r.Data.Cluster, c.Want)
+	if err != nil && (c.Verb != "delete" || !errors.Is(err, kube.ErrNotFound)) {
+		diags.Append(message.ExplainLists(c.Verb, c.Want.Namespace, err))
+		return c.Model, managed.Marks{}, false
 	}
-	return record.Held{}, planner.HeldInLists(desired, written), true
+	return c.Model, managed.Marks{Nodes: record.Held{}, Lists: planner.HeldInLists(c.Want, written)}, true
 }
 
 // Import takes entries that carry marks of this provider's owner, or where there are none, all
 // entries without an owner. An id chooses one of several resources that own some.
-func (r *namespaceTolerations) Import(ctx context.Context, id string, own ownership, diags *diag.Diagnostics) (model, ownership) {
+func (r *namespaceTolerations) Import(ctx context.Context, req resource.ImportStateRequest, diags *diag.Diagnostics) (model, ownership) {
+	id, own, ok := r.Named(ctx, req, diags)
+	if !ok {
+		return model{}, own
+	}
 	namespace, chosen := id, ""
 	if _, target, is := strings.Cut(id, "/"+name+"/"); is {
 		chosen = id
 		namespace, _, _ = strings.Cut(target, "/")
 	}
 	state := model{Namespace: types.StringValue(namespace)}
-	seen, err := r.Observe(ctx, state)
+	seen, err := r.Observe(ctx, state, own, diags)
 	if err == nil && seen.Err != nil {
 		err = &rollout.ListsError{Err: seen.Err}
 	}

@@ -9,28 +9,43 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/planner"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/record"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/rollout"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/tf/managed"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/tf/message"
 	tfschema "github.com/kubetaint/terraform-provider-kubetaint/internal/tf/schema"
 )
 
-// apply carries out what is desired, within the limits.
-func (r *nodeTaints) apply(ctx context.Context, verb string, m model, desired planner.NodeTaints, diags *diag.Diagnostics) bool {
-	budget, _ := tfschema.BudgetOf(ctx, m.Evictions, r.Data.Evictions, diags)
-	linked, _ := tfschema.Linked(ctx, m.ToleratedBy, diags)
+// wanted is what a change wants of the nodes.
+func (r *nodeTaints) wanted(ctx context.Context, c change, diags *diag.Diagnostics) planner.NodeTaints {
+	out := c.Want
+	out.Known, out.MachinesPlanned, out.Replaced = c.Known, c.MachinesPlanned, c.Replaced
+	if c.Former != nil {
+		before, _ := c.Former.Desired(ctx, c.Own, diags)
+		out.Former = before.Claim.IDs()
+	}
+	return out
+}
+
+// Apply makes the taints as planned, within the limits: arrivals before leavers, by the marks on the nodes. A
+// destroy puts back what stood there before.
+func (r *nodeTaints) Apply(ctx context.Context, c change, diags *diag.Diagnostics) (model, managed.Marks, bool) {
+	desired, none := r.wanted(ctx, c, diags), managed.Marks{}
+	budget, _ := tfschema.BudgetOf(ctx, c.Model.Evictions, r.Data.Evictions, diags)
+	linked, _ := tfschema.Linked(ctx, c.Model.ToleratedBy, diags)
 	if diags.HasError() {
-		return false
+		return c.Model, none, false
 	}
 	// Pods are followed once a step depends on them.
 	release, err := r.Data.Cluster.Follow(ctx, false)
 	if err != nil {
-		diags.Append(explain(verb, desired, budget, err))
-		return false
+		diags.Append(explain(c.Verb, desired, budget, err))
+		return c.Model, none, false
 	}
 	defer release()
-	if found := r.await(ctx, verb, desired); found != nil {
+	if found := r.await(ctx, c.Verb, desired); found != nil {
 		diags.Append(found)
-		return false
+		return c.Model, none, false
 	}
 	nodes, err := r.Data.Cluster.Nodes(ctx)
 	if err == nil {
@@ -45,11 +60,27 @@ func (r *nodeTaints) apply(ctx context.Context, verb string, m model, desired pl
 		done, err = rollout.Run(ctx, r.Data.Cluster, change, r.Data.Comparison)
 	}
 	if err != nil {
-		diags.Append(explain(verb, desired, budget, err))
-		return false
+		diags.Append(explain(c.Verb, desired, budget, err))
+		return c.Model, none, false
 	}
 	message.WarnRetained(message.Place(desired.Target), done, diags)
-	return true
+	if desired.Claim.Release {
+		r.warnOrphans(ctx, desired, diags)
+		return c.Model, none, true
+	}
+	c.Model.Nodes = noNodes()
+	return c.Model, r.marks(ctx, desired), true
+}
+
+// marks returns those that the resource has after an apply.
+func (r *nodeTaints) marks(ctx context.Context, desired planner.NodeTaints) managed.Marks {
+	nodes, err := r.Data.Cluster.Nodes(ctx)
+	if err != nil {
+		return managed.Marks{}
+	}
+	held := record.Held{}
+	desired.Hold(nodes, held)
+	return managed.Marks{Nodes: held, Lists: record.Held{}}
 }
 
 // await waits for a node that does not exist yet, and tells of one that is gone.

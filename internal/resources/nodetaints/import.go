@@ -23,32 +23,34 @@ import (
 
 const importForms = "Write node/NAME/KEY:EFFECT[,KEY:EFFECT...] or selector/SELECTOR/KEY:EFFECT[,KEY:EFFECT...], such as node/worker-3/dedicated:NoExecute."
 
-// ImportState takes taints that are on nodes into the state. It writes
-// nothing to the cluster: what it took is remembered in the private state.
-func (r *nodeTaints) ImportState(ctx context.Context, req resource.ImportStateRequest, resp *resource.ImportStateResponse) {
-	target, ids, ok := managed.WantedImport(ctx, req, importForms, &resp.Diagnostics)
+// Import takes taints that are on nodes into the state: what it took is remembered in the private state.
+func (r *nodeTaints) Import(ctx context.Context, req resource.ImportStateRequest, diags *diag.Diagnostics) (model, ownership) {
+	target, ids, ok := managed.WantedImport(ctx, req, importForms, diags)
 	if ok && (target.Names != nil || target.MachineSets != nil) {
-		resp.Diagnostics.AddError("Unable to import taints of "+message.Place(target), "An import is of one node or of one selector. "+importForms)
+		diags.AddError("Unable to import taints of "+message.Place(target), "An import is of one node or of one selector. "+importForms)
 	}
-	if !ok || resp.Diagnostics.HasError() {
-		return
+	if !ok || diags.HasError() {
+		return model{}, ownership{}
 	}
-	cluster, nodes, err := r.observe(ctx, "", &resp.Diagnostics)
+	nodes, cluster, err := r.Look(ctx, model{}, ownership{}, diags)
 	if err != nil {
-		resp.Diagnostics.Append(message.UnableTo("import taints of "+message.Place(target), err))
-		return
+		diags.Append(message.UnableTo("import taints of "+message.Place(target), err))
+		return model{}, ownership{}
 	}
-	found, ok := managed.InspectTaints(nodes, target, ids, &resp.Diagnostics)
-	if !message.ReadableNodes(nodes, target, &resp.Diagnostics) || !ok {
-		return
+	found, ok := managed.InspectTaints(nodes, target, ids, diags)
+	if !message.ReadableNodes(nodes, target, diags) || !ok {
+		return model{}, ownership{}
 	}
+	state, own := r.imported(ctx, cluster, target, found, diags)
+	return state, own.See(found.Held(own.HeldSeal(), target), record.Held{})
+}
+
+// imported is the state with taints that were found.
+func (r *nodeTaints) imported(ctx context.Context, cluster string, target planner.Target, found managed.FoundTaints, diags *diag.Diagnostics) (model, ownership) {
 	own := managed.NewOwnership[taint.ID](cluster)
 	own.Imported = found.Generations
-	own = own.See(found.Held(own.HeldSeal(), target), record.Held{})
-	state := importedModel(ctx, target, found.Taints, &resp.Diagnostics)
-	desired, _ := state.desired(ctx, own, &resp.Diagnostics)
-	state.ID = types.StringValue(cmp.Or(found.Owner, newID(r.Data.Owner, desired)))
-	r.save(ctx, state, own, desired, &resp.State, resp.Identity, resp.Private, &resp.Diagnostics)
+	m := importedModel(ctx, target, found.Taints, diags)
+	return m.WithID(cmp.Or(found.Owner, m.NewID(ctx, r.Data.Owner))), own
 }
 
 // importedModel is a state with nothing but target and taints.

@@ -4,7 +4,6 @@
 package nodetaints
 
 import (
-	"cmp"
 	"context"
 	"slices"
 	"strings"
@@ -30,7 +29,7 @@ var _ list.ListResourceWithConfigure = (*nodeTaints)(nil)
 
 // NewListResource returns the list resource.
 func NewListResource() list.ListResource {
-	return &nodeTaints{named}
+	return newNodeTaints()
 }
 
 // listModel is what a list block asks for.
@@ -112,10 +111,6 @@ func (r *nodeTaints) listable(ctx context.Context, selector labels.Selector) ([]
 func (r *nodeTaints) listed(ctx context.Context, n *snapshot.Node, owned taint.Owned, cluster string, diags *diag.Diagnostics) managed.Listed {
 	target := planner.Target{Name: n.Name}
 	found, _ := managed.InspectTaints([]*snapshot.Node{n}, target, taint.IDs(owned.Taints), diags)
-	own := managed.NewOwnership[taint.ID](cluster)
-	own.Imported = found.Generations
-	m := importedModel(ctx, target, found.Taints, diags)
-	desired, _ := m.desired(ctx, own, diags)
-	m.ID = types.StringValue(cmp.Or(found.Owner, newID(r.Data.Owner, desired)))
-	return managed.Listed{DisplayName: n.Name + ": " + taint.FormatAll(owned.Taints), Identity: identityOf(ctx, desired, diags), Resource: m}
+	m, _ := r.imported(ctx, cluster, target, found, diags)
+	return managed.Listed{DisplayName: n.Name + ": " + taint.FormatAll(owned.Taints), Identity: m.Identity(ctx, diags), Resource: m}
 }

@@ -6,6 +6,7 @@ package nodetaints
 import (
 	"context"
 	"strings"
+	"time"
 
 	"github.com/hashicorp/terraform-plugin-framework-timeouts/resource/timeouts"
 	"github.com/hashicorp/terraform-plugin-framework/diag"
@@ -14,6 +15,7 @@ import (
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/planner"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/tf/managed"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/tf/message"
 	tfschema "github.com/kubetaint/terraform-provider-kubetaint/internal/tf/schema"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/tf/session"
@@ -39,6 +41,32 @@ type identity struct {
 	Taints types.List   `tfsdk:"taints"`
 }
 
+// ownership is what the resource remembers beside its state, and change what a plan or an apply is about.
+type (
+	ownership = managed.Ownership[taint.ID]
+	change    = managed.Change[model, planner.NodeTaints, taint.ID]
+)
+
+// defaultTimeout leaves a new machine time to join the cluster.
+const defaultTimeout = 10 * time.Minute
+
+// Title names what is read.
+func (m model) Title() string { return "the nodes of \"" + m.ID.ValueString() + "\"" }
+
+// Links is the value of tolerated_by.
+func (m model) Links() types.Set { return m.ToleratedBy }
+
+// Timeout returns how long a change may take, the wait for a node included.
+func (m model) Timeout(ctx context.Context, verb string, diags *diag.Diagnostics) time.Duration {
+	return tfschema.Timeout(ctx, m.Timeouts, verb, defaultTimeout, diags)
+}
+
+// WithID returns the model with this id.
+func (m model) WithID(id string) model {
+	m.ID = types.StringValue(id)
+	return m
+}
+
 // noNodes is the value of nodes when in sync.
 func noNodes() types.Map {
 	return types.MapValueMust(types.StringType, nil)
@@ -49,9 +77,9 @@ func (m model) target(diags *diag.Diagnostics) (planner.Target, bool) {
 	return session.NodeTarget(m.NodeName, m.NodeSelector, diags)
 }
 
-// desired returns what the model wants and what it may call its own; false
+// Desired returns what the model wants and what it may call its own; false
 // while any of it is not known.
-func (m model) desired(ctx context.Context, own ownership, diags *diag.Diagnostics) (planner.NodeTaints, bool) {
+func (m model) Desired(ctx context.Context, own ownership, diags *diag.Diagnostics) (planner.NodeTaints, bool) {
 	target, targetKnown := m.target(diags)
 	taints, taintsKnown := tfschema.Taints(ctx, m.Taints, diags)
 	absent, absentKnown := tfschema.Absent(ctx, m.AbsentTaints, diags)
@@ -64,46 +92,44 @@ func (m model) desired(ctx context.Context, own ownership, diags *diag.Diagnosti
 	}}, true
 }
 
-// keepWording plans what the state holds where the configuration says the same
-// in other words: an empty value and none, or a selector written differently.
-// Terraform allows a provider to keep such a prior value.
-func (m *model) keepWording(ctx context.Context, state model) {
+// Released returns the entries of the state. Of what a moved block brought, none may be the resource's.
+func (m model) Released(ctx context.Context, own ownership, diags *diag.Diagnostics) (planner.NodeTaints, bool) {
+	desired, known := m.Desired(ctx, own, diags)
+	if desired.Claim.Release = true; own.Moved {
+		desired.Claim.Imported = nil
+	}
+	return desired, known
+}
+
+// Planned returns the model in sync, in the words of the state: an empty value and none, or a selector
+// written differently. Terraform allows a provider to keep such a prior value.
+func (m model) Planned(ctx context.Context, state *model, _ ownership, _ *diag.Diagnostics) model {
+	m.Nodes = noNodes()
+	if state == nil {
+		return m
+	}
 	m.Taints = tfschema.KeepTaints(ctx, m.Taints, state.Taints)
 	var ignored diag.Diagnostics
-	if m.NodeSelector.IsNull() || m.NodeSelector.IsUnknown() || state.NodeSelector.IsNull() {
-		return
-	}
 	wanted, _ := m.target(&ignored)
 	had, _ := state.target(&ignored)
 	if wanted.Selector != nil && had.Selector != nil && wanted.String() == had.String() {
 		m.NodeSelector = state.NodeSelector
 	}
+	return m
 }
 
-// identityOf makes the identity from what is desired.
-func identityOf(ctx context.Context, desired planner.NodeTaints, diags *diag.Diagnostics) identity {
-	ids := make([]string, len(desired.Claim.Taints))
-	for i, t := range desired.Claim.Taints {
-		ids[i] = taint.IDOf(t).String()
-	}
-	list, found := types.ListValueFrom(ctx, types.StringType, ids)
-	diags.Append(found...)
-	return identity{Target: types.StringValue(desired.Target.String()), Taints: list}
+// Identity is what an import block by identity names.
+func (m model) Identity(ctx context.Context, diags *diag.Diagnostics) any {
+	desired, _ := m.Desired(ctx, ownership{}, diags)
+	return identity{Target: types.StringValue(desired.Target.String()), Taints: managed.TaintIDs(ctx, desired.Claim.Taints, diags)}
 }
 
-// freshID returns the id that a create of the same configuration would get; none where it is
-// not known.
-func (m model) freshID(ctx context.Context, owner string) string {
-	desired, known := m.desired(ctx, ownership{}, &diag.Diagnostics{})
+// NewID returns the id of a create, which has its entries.
+func (m model) NewID(ctx context.Context, owner string) string {
+	desired, known := m.Desired(ctx, ownership{}, &diag.Diagnostics{})
 	if !known {
 		return ""
 	}
-	return newID(owner, desired)
-}
-
-// newID is the id of a resource that is created with these entries. It can be
-// told at plan, and a create that was killed finds its own marks by it.
-func newID(owner string, desired planner.NodeTaints) string {
 	var ids []string
 	for _, t := range desired.Claim.Taints {
 		ids = append(ids, taint.IDOf(t).String())
@@ -111,7 +137,7 @@ func newID(owner string, desired planner.NodeTaints) string {
 	for _, id := range desired.Claim.Absent {
 		ids = append(ids, "!"+id.String())
 	}
-	return strings.Join([]string{owner, "node_taints", desired.Target.String(), strings.Join(ids, ",")}, "/")
+	return strings.Join([]string{owner, name, desired.Target.String(), strings.Join(ids, ",")}, "/")
 }
 
 // words are how the steps of a change are worded.

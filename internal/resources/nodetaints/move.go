@@ -7,7 +7,6 @@ import (
 	"context"
 	"encoding/json"
 
-	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/resource"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 	corev1 "k8s.io/api/core/v1"
@@ -42,16 +41,6 @@ func (r *nodeTaints) MoveState(context.Context) []resource.StateMover {
 	return []resource.StateMover{{StateMover: r.moveState}}
 }
 
-// identifyMoved gives the model of a moved state its id: no provider was configured when the state was
-// moved, so that the owner was not known. A refresh does so, and a plan without a refresh.
-func (m *model) identifyMoved(ctx context.Context, owner string, state model, own ownership, diags *diag.Diagnostics) {
-	if !own.Moved {
-		return
-	}
-	desired, _ := state.desired(ctx, own, diags)
-	m.ID = types.StringValue(newID(owner, desired))
-}
-
 func (r *nodeTaints) moveState(ctx context.Context, req resource.MoveStateRequest, resp *resource.MoveStateResponse) {
 	if req.SourceTypeName != movedFrom || req.SourceRawState == nil {
 		return
@@ -82,11 +71,5 @@ func (r *nodeTaints) moveState(ctx context.Context, req resource.MoveStateReques
 	// Not yet decided, so that the next plan is an update: only an apply settles
 	// which of these taints are meant.
 	state.OnConflict = types.StringNull()
-	desired, _ := state.desired(ctx, own, &resp.Diagnostics)
-	state.ID = types.StringValue(newID(owner, desired))
-	own.Save(ctx, resp.TargetPrivate, &resp.Diagnostics)
-	resp.Diagnostics.Append(resp.TargetState.Set(ctx, state)...)
-	if resp.TargetIdentity != nil {
-		resp.Diagnostics.Append(resp.TargetIdentity.Set(ctx, identityOf(ctx, desired, &resp.Diagnostics))...)
-	}
+	managed.Save(ctx, state.WithID(state.NewID(ctx, owner)), own, &resp.TargetState, resp.TargetIdentity, resp.TargetPrivate, &resp.Diagnostics)
 }

@@ -11,114 +11,33 @@ import (
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/path"
-	"github.com/hashicorp/terraform-plugin-framework/resource"
-	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/planner"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
-	"github.com/kubetaint/terraform-provider-kubetaint/internal/tf/managed"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/tf/message"
 	tfschema "github.com/kubetaint/terraform-provider-kubetaint/internal/tf/schema"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/tf/session"
 )
 
-// ModifyPlan completes the plan and reports what it would do to pods.
-//
-// It is silent where nothing changes, where something that it depends on is not
-// known yet, and where no pod is affected. It runs again at apply, with the
-// pods of that moment: nothing that it learns from the cluster may go into the
-// plan itself.
-func (r *nodeTaints) ModifyPlan(ctx context.Context, req resource.ModifyPlanRequest, resp *resource.ModifyPlanResponse) {
-	if r.Data == nil {
-		return
-	}
-	defer func() { r.Data.Distinguish(ctx, &resp.Diagnostics, resp.Plan, req.State) }()
-	own := managed.LoadOwnership[taint.ID](ctx, req.Private, session.IDOf(ctx, req.State), &resp.Diagnostics)
-	var state, plan model
-	if !req.State.Raw.IsNull() {
-		resp.Diagnostics.Append(req.State.Get(ctx, &state)...)
-		r.Data.NoteDestroy(ctx, req.Plan, "node_taints", state.freshID, &resp.Diagnostics)
-		var err error
-		if own, err = r.ownership(ctx, req.Private, state, &resp.Diagnostics); err != nil {
-			r.Data.Unreadable("the nodes of \""+state.ID.ValueString()+"\"", err, &resp.Diagnostics)
-			return
-		}
-		own.RefuseImportedTwice(r.Data, state.ID.ValueString(), req.Plan.Raw.IsNull(), &resp.Diagnostics)
-	}
-	if req.Plan.Raw.IsNull() {
-		r.planDestroy(ctx, state, own, resp)
-		return
-	}
-	resp.Diagnostics.Append(req.Plan.Get(ctx, &plan)...)
-	creating := req.State.Raw.IsNull()
-	if resp.Diagnostics.HasError() {
-		return
-	}
-	if !creating {
-		plan.keepWording(ctx, state)
-		plan.identifyMoved(ctx, r.Data.Owner, state, own, &resp.Diagnostics)
-	}
-	if !creating && req.Plan.Raw.Equal(req.State.Raw) && len(state.Nodes.Elements()) == 0 {
-		r.claimUnchanged(ctx, state, own, &resp.Diagnostics)
-		return
-	}
-	// In sync after an apply: this is known without looking at the cluster.
-	plan.Nodes = noNodes()
-	desired, known := plan.desired(ctx, own, &resp.Diagnostics)
-	if creating && known {
-		id := newID(r.Data.Owner, desired)
-		plan.ID, desired.Claim.Owner, desired.Claim.TakeOver = types.StringValue(id), id, true
-		r.Data.NoteCreate("node_taints", id, &resp.Diagnostics)
-	}
-	resp.Diagnostics.Append(resp.Plan.Set(ctx, plan)...)
-	if !known || resp.Diagnostics.HasError() {
-		return
-	}
-	desired.Known = r.Data.Join(ctx, resp.Private, &resp.Diagnostics, state.ToleratedBy, plan.ToleratedBy)
-	session.NoteReplaced(ctx, creating, own.Generation, resp.Private, &resp.Diagnostics)
-	of := difference{links: session.NewLinks(state.ToleratedBy, plan.ToleratedBy)}
-	if !creating {
-		of.replaces = !plan.NodeName.Equal(state.NodeName)
-		r.warnLeft(state, desired, own, &resp.Diagnostics)
-		before, _ := state.desired(ctx, own, &resp.Diagnostics)
-		desired.Former = before.Claim.IDs()
-		of.former = []planner.Target{before.Target}
-	}
-	r.preview(ctx, plan, desired, own, of, resp.Private, &resp.Diagnostics)
-}
-
-// planDestroy previews a destroy, which can evict where it puts back a taint.
-func (r *nodeTaints) planDestroy(ctx context.Context, state model, own ownership, resp *resource.ModifyPlanResponse) {
-	diags := &resp.Diagnostics
-	desired, known := state.desired(ctx, own, diags)
-	if !known {
-		return
-	}
-	desired.Claim.Release = true
-	desired.Known = r.Data.Join(ctx, resp.Private, diags, state.ToleratedBy)
-	session.ForgetReplaced(ctx, resp.Private, diags)
-	if own.Moved {
-		desired.Claim.Imported = nil
+// Preview reports what the change would do to pods, as diagnostics. A destroy can evict where it puts back a
+// taint.
+func (r *nodeTaints) Preview(ctx context.Context, c change, diags *diag.Diagnostics) {
+	desired, own := r.wanted(ctx, c, diags), c.Own
+	var former []planner.Target
+	switch {
+	case c.Former != nil:
+		r.warnLeft(*c.Former, desired, own, diags)
+		before, _ := c.Former.target(diags)
+		former = []planner.Target{before}
+	case c.Verb == "delete" && own.Moved:
 		diags.AddWarning("Destroying the moved state of "+message.Place(desired.Target)+" leaves its taints where they are",
 			"The moved state lists every taint of the node, not only yours. To have yours removed, apply the configuration once before you destroy it.")
 	}
-	r.preview(ctx, state, desired, own, difference{}, resp.Private, diags)
-}
-
-// difference is what a plan has beside what is desired: that it replaces, links that are new, and the nodes of before.
-type difference struct {
-	replaces bool
-	links    []string
-	former   []planner.Target
-}
-
-// preview reports what the change would do, as diagnostics.
-func (r *nodeTaints) preview(ctx context.Context, m model, desired planner.NodeTaints, own ownership, of difference, private session.PrivateWriter, diags *diag.Diagnostics) {
-	budget, budgetKnown := tfschema.BudgetOf(ctx, m.Evictions, r.Data.Evictions, diags)
+	budget, budgetKnown := tfschema.BudgetOf(ctx, c.Model.Evictions, r.Data.Evictions, diags)
 	strict := budgetKnown && budget.Set()
 	words := words(desired, budget)
-	words.Replaces = of.replaces
-	_, nodes, err := r.observe(ctx, own.Cluster, diags)
+	words.Replaces = c.Former != nil && !c.Model.NodeName.Equal(c.Former.NodeName)
+	nodes, _, err := r.Look(ctx, c.Model, own, diags)
 	if diags.HasError() {
 		return
 	}
@@ -130,10 +49,10 @@ func (r *nodeTaints) preview(ctx context.Context, m model, desired planner.NodeT
 		diags.Append(message.UnableTo("read the Machines of "+message.Place(desired.Target), err))
 		return
 	}
-	session.NoteMachines(ctx, desired, private, diags)
+	session.NoteMachines(ctx, desired, c.Private, diags)
 	plan := planner.PlanNodes(nodes, desired)
 	if desired.Target.Selector != nil && !desired.Claim.Release {
-		message.WarnUnreadable(desired.Unreadable(nodes, of.former...), taint.OwnedAnnotation, diags)
+		message.WarnUnreadable(desired.Unreadable(nodes, former...), taint.OwnedAnnotation, diags)
 	}
 	if len(plan.Refusals) > 0 {
 		diags.Append(message.ExplainRefusals(desired, plan.Refusals))
@@ -143,7 +62,7 @@ func (r *nodeTaints) preview(ctx context.Context, m model, desired planner.NodeT
 		r.Data.ClaimTaints(session.Holder(own.Generation), desired, nodes, diags)
 		warnTarget(desired, plan, diags)
 		warnTakeOver(desired, plan, own, diags)
-		r.Data.WarnLinks(ctx, session.Linking{IDs: of.links, Known: desired.Known, Place: message.Place(desired.Target), Taints: desired.Claim.Taints}, diags)
+		r.Data.WarnLinks(ctx, session.Linking{IDs: session.NewLinks(c.Links()), Known: desired.Known, Place: message.Place(desired.Target), Taints: desired.Claim.Taints}, diags)
 	}
 	message.WarnUnnamed(planner.Unnamed(plan, planner.LabelPlan{}, desired.Named(), nil), "node", diags)
 	if diags.HasError() {
@@ -155,17 +74,19 @@ func (r *nodeTaints) preview(ctx context.Context, m model, desired planner.NodeT
 	change := planner.Change{Nodes: []planner.NodeTaints{desired}}
 	r.Data.PreviewTaints(ctx, session.TaintChange{
 		Change: change, Owner: desired.Claim.Owner, Place: message.Place(desired.Target), Taken: message.AboutTaken(desired.Target, plan), Taints: planner.TaintChanges{Nodes: change.Nodes},
-		Changed: plan.Names(), Harmless: plan.Harmless(), ToleratedBy: m.ToleratedBy, Strict: strict, Words: words,
+		Changed: plan.Names(), Harmless: plan.Harmless(), ToleratedBy: c.Model.ToleratedBy, Strict: strict, Words: words,
 	}, diags)
 }
 
-// claimUnchanged claims what a resource has that is not about to change. The
-// nodes are known from the refresh; where they are not, nothing is said.
-func (r *nodeTaints) claimUnchanged(ctx context.Context, state model, own ownership, diags *diag.Diagnostics) {
-	desired, known := state.desired(ctx, own, diags)
-	if _, nodes, err := r.observe(ctx, own.Cluster, diags); known && err == nil && !diags.HasError() {
-		message.WarnUnreadable(desired.Unreadable(nodes), taint.OwnedAnnotation, diags)
-		r.Data.ClaimTaints(session.Holder(own.Generation), desired, nodes, diags)
+// Claim claims what a resource has that is not about to change. The nodes are known from the refresh; where they
+// are not, nothing is said.
+func (r *nodeTaints) Claim(ctx context.Context, c change, known bool, diags *diag.Diagnostics) {
+	if !known || diags.HasError() {
+		return
+	}
+	if nodes, _, err := r.Look(ctx, c.Model, c.Own, diags); err == nil && !diags.HasError() {
+		message.WarnUnreadable(c.Want.Unreadable(nodes), taint.OwnedAnnotation, diags)
+		r.Data.ClaimTaints(session.Holder(c.Own.Generation), c.Want, nodes, diags)
 	}
 }
 

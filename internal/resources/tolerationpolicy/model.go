@@ -36,6 +36,9 @@ type identity struct {
 // ownership is what the resource remembers beside its state.
 type ownership = managed.Ownership[string]
 
+// change is what a plan or an apply is about.
+type change = managed.Change[model, admission.Claim, string]
+
 var (
 	matchAt       = path.Root("match")
 	nameAt        = path.Root("name")
@@ -46,7 +49,7 @@ var (
 func (m model) Title() string { return "toleration policy \"" + m.Name.ValueString() + "\"" }
 
 // Identity is what an import block by identity names.
-func (m model) Identity() any { return identity{Name: m.Name} }
+func (m model) Identity(context.Context, *diag.Diagnostics) any { return identity{Name: m.Name} }
 
 // NewID returns the id of a create, which has the policy's name.
 func (m model) NewID(_ context.Context, owner string) string {
@@ -117,7 +120,7 @@ func (m *model) take(ctx context.Context, is admission.Policy, own ownership, di
 }
 
 // Planned returns the model in sync, in the words of the state.
-func (m model) Planned(ctx context.Context, state *model, diags *diag.Diagnostics) model {
+func (m model) Planned(ctx context.Context, state *model, _ ownership, diags *diag.Diagnostics) model {
 	m.Objects = wrong(ctx, nil, diags)
 	if state == nil {
 		return m

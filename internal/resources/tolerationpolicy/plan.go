@@ -10,18 +10,26 @@ import (
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/admission"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/kube"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/tf/session"
 )
 
 // Claim notes the policy, and tells the other resources of the run what pods will be given.
-func (r *tolerationPolicy) Claim(desired admission.Claim, known bool, holder string, diags *diag.Diagnostics) {
-	r.Data.ClaimPolicy(holder, desired.Name, nameAt, diags)
+func (r *tolerationPolicy) Claim(_ context.Context, c change, known bool, diags *diag.Diagnostics) {
+	r.Data.ClaimPolicy(session.Holder(c.Own.Generation), c.Want.Name, nameAt, diags)
 	if known && !diags.HasError() {
-		r.Data.Policies.Note(desired.Owner, desired.Policy)
+		r.Data.Policies.Note(c.Want.Owner, c.Want.Policy)
 	}
 }
 
 // Preview has the API server try the policy, and reports what else there is to know.
-func (r *tolerationPolicy) Preview(ctx context.Context, claim admission.Claim, own ownership, diags *diag.Diagnostics) {
+func (r *tolerationPolicy) Preview(ctx context.Context, c change, diags *diag.Diagnostics) {
+	if c.Verb == "delete" {
+		return
+	}
+	if r.Claim(ctx, c, true, diags); diags.HasError() {
+		return
+	}
+	claim, own := c.Want, c.Own
 	r.Data.RefuseOperators(tolerationsAt, claim.Tolerations, diags)
 	if _, err := r.Data.Identify(ctx, own.Cluster, diags); err != nil || diags.HasError() {
 		if err != nil {

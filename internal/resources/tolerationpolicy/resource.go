@@ -16,7 +16,6 @@ import (
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/admission"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/kube"
-	"github.com/kubetaint/terraform-provider-kubetaint/internal/record"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/rollout"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/tf/managed"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/tf/message"
@@ -48,10 +47,10 @@ func (r *tolerationPolicy) ValidateConfig(ctx context.Context, req resource.Vali
 }
 
 // Observe reads the policy and its binding, which are gone where neither exists.
-func (r *tolerationPolicy) Observe(ctx context.Context, m model) (*admission.Observed, error) {
+func (r *tolerationPolicy) Observe(ctx context.Context, m model, _ ownership, _ *diag.Diagnostics) (*admission.Observed, error) {
 	seen, err := r.Data.Cluster.Policy(ctx, m.Name.ValueString())
 	if err == nil && seen == nil {
-		err = fmt.Errorf("%s: %w", m.Title(), kube.ErrNotFound)
+		err = managed.Gone(fmt.Errorf("%s: %w", m.Title(), kube.ErrNotFound))
 	}
 	return seen, err
 }
@@ -69,10 +68,10 @@ func (r *tolerationPolicy) Recover(_ context.Context, own ownership, state model
 
 // Refresh compares the policy with the state. A policy that has another owner by now shows in
 // nothing but objects.
-func (r *tolerationPolicy) Refresh(ctx context.Context, state model, own ownership, seen *admission.Observed, diags *diag.Diagnostics) model {
+func (r *tolerationPolicy) Refresh(ctx context.Context, state model, own ownership, seen *admission.Observed, diags *diag.Diagnostics) (model, ownership, error) {
 	if seen.Err != nil || seen.Generation != own.Generation {
 		state.Objects = wrong(ctx, map[string]string{admission.PolicyKind: admission.Different}, diags)
-		return state
+		return state, own, nil
 	}
 	state.take(ctx, seen.Policy, own, diags)
 	objects := maps.Clone(seen.Differs)
@@ -86,7 +85,7 @@ func (r *tolerationPolicy) Refresh(ctx context.Context, state model, own ownersh
 		}
 	}
 	state.Objects = wrong(ctx, objects, diags)
-	return state
+	return state, own, nil
 }
 
 // retires reports whether a policy gives tolerations that nothing needs any more.
@@ -96,16 +95,20 @@ func retires(seen *admission.Observed, plan admission.Plan) bool {
 
 // Apply makes the policy, and then the binding that puts it in force. A destroy deletes the binding
 // first, so that nothing is given any more.
-func (r *tolerationPolicy) Apply(ctx context.Context, verb string, desired admission.Claim, diags *diag.Diagnostics) (nodes, lists record.Held, ok bool) {
-	_, err := rollout.EnforcePolicy(ctx, r.Data.Cluster, desired, r.Data.Comparison)
+func (r *tolerationPolicy) Apply(ctx context.Context, c change, diags *diag.Diagnostics) (model, managed.Marks, bool) {
+	_, err := rollout.EnforcePolicy(ctx, r.Data.Cluster, c.Want, r.Data.Comparison)
 	if err != nil {
-		diags.Append(explain(verb, desired.Name, err))
+		diags.Append(explain(c.Verb, c.Want.Name, err))
 	}
-	return nil, nil, err == nil
+	return c.Model, managed.Marks{}, err == nil
 }
 
 // Import takes a policy of this provider into the state.
-func (r *tolerationPolicy) Import(ctx context.Context, name string, own ownership, diags *diag.Diagnostics) (model, ownership) {
+func (r *tolerationPolicy) Import(ctx context.Context, req resource.ImportStateRequest, diags *diag.Diagnostics) (model, ownership) {
+	name, own, ok := r.Named(ctx, req, diags)
+	if !ok {
+		return model{}, own
+	}
 	state := model{Name: types.StringValue(name)}
 	seen, err := r.Data.Cluster.Policy(ctx, name)
 	if err == nil && seen == nil {

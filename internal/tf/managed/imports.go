@@ -259,3 +259,14 @@ func listTaints(target planner.Target) string {
 	}
 	return "kubectl describe node " + strings.Join(target.Named(), " ")
 }
+
+// TaintIDs is the attribute taints of an identity.
+func TaintIDs(ctx context.Context, taints []corev1.Taint, diags *diag.Diagnostics) types.List {
+	ids := make([]string, len(taints))
+	for i, t := range taints {
+		ids[i] = taint.IDOf(t).String()
+	}
+	list, found := types.ListValueFrom(ctx, types.StringType, ids)
+	diags.Append(found...)
+	return list
+}

@@ -14,67 +14,18 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/tfsdk"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
-	"github.com/kubetaint/terraform-provider-kubetaint/internal/kube"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/record"
 	tfschema "github.com/kubetaint/terraform-provider-kubetaint/internal/tf/schema"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/tf/session"
 )
-
-// Model is a resource as it is in configuration, plan and state.
-type Model[M, W any, ID comparable] interface {
-	// Title names what is managed, such as: the tolerations of namespace "a".
-	Title() string
-	// Identity is what an import block by identity names.
-	Identity() any
-	// NewID returns the id of a create, "" while it is not known. A create that was killed
-	// finds its own marks by it.
-	NewID(ctx context.Context, owner string) string
-	// WithID returns the model with this id.
-	WithID(id string) M
-	// Planned returns the model as it is planned: with what an apply leaves, and in the words of
-	// the state where these mean the same. A create has no state.
-	Planned(ctx context.Context, state *M, diags *diag.Diagnostics) M
-	// Desired returns what the model wants, and what it may call its own; false while any of it
-	// is not known, or something is wrong.
-	Desired(ctx context.Context, own Ownership[ID], diags *diag.Diagnostics) (W, bool)
-	// Released returns what a destroy gives up; false with an error where that is not known.
-	Released(ctx context.Context, own Ownership[ID], diags *diag.Diagnostics) (W, bool)
-}
-
-// Desired is what a model wants.
-type Desired[W any, ID comparable] interface {
-	// TakingOver is the same of a create, which adopts what carries its id.
-	TakingOver() W
-	// Entries are those that are wanted.
-	Entries() []ID
-}
-
-// Type is what a resource has of its own: S is what it observes, and W what it wants.
-type Type[M, W, S any, ID comparable] interface {
-	// Observe reads what the model is about. kube.ErrNotFound drops the state, and nothing else does.
-	Observe(ctx context.Context, m M) (S, error)
-	// Recover finds out again what a private state held that is lost.
-	Recover(ctx context.Context, own Ownership[ID], state M, seen S, diags *diag.Diagnostics) Ownership[ID]
-	// Refresh returns the state with what is observed of it.
-	Refresh(ctx context.Context, state M, own Ownership[ID], seen S, diags *diag.Diagnostics) M
-	// Claim notes what is planned, changed or not, so that a second resource that wants the same is
-	// told at plan.
-	Claim(w W, known bool, holder string, diags *diag.Diagnostics)
-	// Preview refuses a change that cannot be, and reports what it does.
-	Preview(ctx context.Context, w W, own Ownership[ID], diags *diag.Diagnostics)
-	// Apply makes the change. The marks that the resource has then, on nodes and MachineSets and on
-	// workloads and namespaces, are nil for a resource without proofs: see Ownership.Hold.
-	Apply(ctx context.Context, verb string, w W, diags *diag.Diagnostics) (nodes, lists record.Held, ok bool)
-	// Import returns the state of what exists, and writes nothing to the cluster.
-	Import(ctx context.Context, name string, own Ownership[ID], diags *diag.Diagnostics) (M, Ownership[ID])
-}
 
 // Skeleton is what Terraform calls of a resource. A type embeds it, and adds its schema.
 type Skeleton[M Model[M, W, ID], W Desired[W, ID], S any, ID comparable] struct {
 	Resource
 	// Type is what embeds it.
 	Type Type[M, W, S, ID]
-	// IdentifiedBy is the one attribute of its identity, and Identifies describes it.
+	// IdentifiedBy is the one attribute of its identity, and Identifies describes it. A type that is
+	// identified by more has an IdentitySchema of its own.
 	IdentifiedBy, Identifies string
 	// Unproved is set where a generation alone is believed: policies have no proofs. See record.Seal.
 	Unproved bool
@@ -88,11 +39,13 @@ func (r *Skeleton[M, W, S, ID]) IdentitySchema(_ context.Context, _ resource.Ide
 }
 
 // Create makes what is planned. An error saves no state: the marks stay, and the next create
-// adopts them.
+// adopts them and goes on.
 func (r *Skeleton[M, W, S, ID]) Create(ctx context.Context, req resource.CreateRequest, resp *resource.CreateResponse) {
 	defer func() { r.Data.Distinguish(ctx, &resp.Diagnostics, req.Plan) }()
 	var plan M
 	resp.Diagnostics.Append(req.Plan.Get(ctx, &plan)...)
+	ctx, cancel := limit(ctx, "create", plan, &resp.Diagnostics)
+	defer cancel()
 	if resp.Diagnostics.HasError() {
 		return
 	}
@@ -105,16 +58,14 @@ func (r *Skeleton[M, W, S, ID]) Create(ctx context.Context, req resource.CreateR
 		// The parts of the id were unknown at plan.
 		id = plan.NewID(ctx, r.Data.Owner)
 	}
-	own := NewOwnership[ID](cluster)
-	plan = plan.WithID(id)
-	desired, known := plan.Desired(ctx, own, &resp.Diagnostics)
+	c := Change[M, W, ID]{Verb: "create", Model: plan.WithID(id), Own: NewOwnership[ID](cluster), Private: resp.Private}
+	desired, known := c.Model.Desired(ctx, c.Own, &resp.Diagnostics)
 	if !known {
 		return
 	}
+	c.Want, c.Known = desired.TakingOver(), r.join(ctx, c, &resp.Diagnostics)
 	r.Data.Created.Store(id, true)
-	if nodes, lists, ok := r.Type.Apply(ctx, "create", desired.TakingOver(), &resp.Diagnostics); ok {
-		save(ctx, plan, own.Hold(nodes, lists), &resp.State, resp.Identity, resp.Private, &resp.Diagnostics)
-	}
+	r.apply(ctx, c, &resp.State, resp.Identity, &resp.Diagnostics)
 }
 
 // Update makes what is planned.
@@ -123,18 +74,16 @@ func (r *Skeleton[M, W, S, ID]) Update(ctx context.Context, req resource.UpdateR
 	var state, plan M
 	resp.Diagnostics.Append(req.State.Get(ctx, &state)...)
 	resp.Diagnostics.Append(req.Plan.Get(ctx, &plan)...)
-	id := session.IDOf(ctx, req.State)
-	own, ok := r.owned(ctx, req.Private, id, state, &resp.Diagnostics)
+	ctx, cancel := limit(ctx, "update", plan, &resp.Diagnostics)
+	defer cancel()
+	own, ok := r.owned(ctx, req.Private, session.IDOf(ctx, req.State), state, &resp.Diagnostics)
 	if !ok {
 		return
 	}
-	plan = plan.WithID(id)
-	desired, known := plan.Desired(ctx, own, &resp.Diagnostics)
-	if !known {
-		return
-	}
-	if nodes, lists, ok := r.Type.Apply(ctx, "update", desired, &resp.Diagnostics); ok {
-		save(ctx, plan, own.Keep(desired.Entries()).Hold(nodes, lists), &resp.State, resp.Identity, resp.Private, &resp.Diagnostics)
+	c := Change[M, W, ID]{Verb: "update", Model: plan, Former: &state, Own: own, Memory: session.Recall(ctx, req.Private, &resp.Diagnostics), Private: resp.Private}
+	if desired, known := plan.Desired(ctx, own, &resp.Diagnostics); known {
+		c.Want = desired
+		r.apply(ctx, c, &resp.State, resp.Identity, &resp.Diagnostics)
 	}
 }
 
@@ -143,12 +92,22 @@ func (r *Skeleton[M, W, S, ID]) Delete(ctx context.Context, req resource.DeleteR
 	defer func() { r.Data.Distinguish(ctx, &resp.Diagnostics, req.State) }()
 	var state M
 	resp.Diagnostics.Append(req.State.Get(ctx, &state)...)
+	ctx, cancel := limit(ctx, "delete", state, &resp.Diagnostics)
+	defer cancel()
 	own, ok := r.owned(ctx, req.Private, session.IDOf(ctx, req.State), state, &resp.Diagnostics)
 	if !ok {
 		return
 	}
 	if released, known := state.Released(ctx, own, &resp.Diagnostics); known {
-		r.Type.Apply(ctx, "delete", released, &resp.Diagnostics)
+		r.Type.Apply(ctx, Change[M, W, ID]{Verb: "delete", Model: state, Want: released, Own: own, Memory: session.Recall(ctx, req.Private, &resp.Diagnostics)}, &resp.Diagnostics)
+	}
+}
+
+// apply makes a change, and saves what it has left.
+func (r *Skeleton[M, W, S, ID]) apply(ctx context.Context, c Change[M, W, ID], state *tfsdk.State, identity *tfsdk.ResourceIdentity, diags *diag.Diagnostics) {
+	if m, marks, ok := r.Type.Apply(ctx, c, diags); ok {
+		Save(ctx, m, c.Own.Keep(c.Want.Entries()).Hold(marks.Nodes, marks.Lists), state, identity, c.Private, diags)
+		session.Forget(ctx, c.Private, diags)
 	}
 }
 
@@ -156,48 +115,52 @@ func (r *Skeleton[M, W, S, ID]) Delete(ctx context.Context, req resource.DeleteR
 // and on nothing else.
 func (r *Skeleton[M, W, S, ID]) Read(ctx context.Context, req resource.ReadRequest, resp *resource.ReadResponse) {
 	defer func() { r.Data.Distinguish(ctx, &resp.Diagnostics, req.State) }()
+	diags := &resp.Diagnostics
 	var state M
-	resp.Diagnostics.Append(req.State.Get(ctx, &state)...)
-	if resp.Diagnostics.HasError() {
+	diags.Append(req.State.Get(ctx, &state)...)
+	own := LoadOwnership[ID](ctx, req.Private, session.IDOf(ctx, req.State), diags)
+	if diags.HasError() {
 		return
 	}
-	tfschema.KeepIdentity(ctx, resp.Identity, state.Identity(), &resp.Diagnostics)
-	own := LoadOwnership[ID](ctx, req.Private, session.IDOf(ctx, req.State), &resp.Diagnostics)
-	seen, cluster, err := r.observe(ctx, state, own.Cluster, &resp.Diagnostics)
-	switch {
-	case errors.Is(err, kube.ErrNotFound):
-		resp.State.RemoveResource(ctx)
-		return
-	case err != nil:
-		// The stored state stays as it is.
-		r.Data.Unreadable(state.Title(), err, &resp.Diagnostics)
-		return
-	case resp.Diagnostics.HasError():
-		return
-	}
-	if r.lost(own) {
-		own = r.Type.Recover(ctx, own, state, seen, &resp.Diagnostics)
+	tfschema.KeepIdentity(ctx, resp.Identity, state.Identity(ctx, diags), diags)
+	seen, cluster, err := r.Look(ctx, state, own, diags)
+	if err == nil && r.lost(own) && !diags.HasError() {
+		own = r.Type.Recover(ctx, own, state, seen, diags)
 	}
 	own.Cluster = cluster
-	if state = r.Type.Refresh(ctx, state, own, seen, &resp.Diagnostics); !resp.Diagnostics.HasError() {
-		save(ctx, state, own, &resp.State, resp.Identity, resp.Private, &resp.Diagnostics)
+	if err == nil && !diags.HasError() {
+		state, own, err = r.Type.Refresh(ctx, r.identified(ctx, state, state, own), own, seen, diags)
+	}
+	switch {
+	case errors.As(err, new(gone)):
+		resp.State.RemoveResource(ctx)
+	case err != nil:
+		// The stored state stays as it is.
+		r.Data.Unreadable(state.Title(), err, diags)
+	case !diags.HasError():
+		Save(ctx, state, own, &resp.State, resp.Identity, resp.Private, diags)
+		if linked, is := any(state).(Linked); is {
+			r.Data.Link(ctx, req.Private, resp.Private, diags, linked.Links())
+		}
 	}
 }
 
 // ImportState takes what exists into the state. It writes nothing to the cluster.
 func (r *Skeleton[M, W, S, ID]) ImportState(ctx context.Context, req resource.ImportStateRequest, resp *resource.ImportStateResponse) {
+	if state, own := r.Type.Import(ctx, req, &resp.Diagnostics); !resp.Diagnostics.HasError() {
+		Save(ctx, state, own, &resp.State, resp.Identity, resp.Private, &resp.Diagnostics)
+	}
+}
+
+// Named begins the import of a type that is identified by one attribute: it returns the id or the value
+// of the attribute.
+func (r *Skeleton[M, W, S, ID]) Named(ctx context.Context, req resource.ImportStateRequest, diags *diag.Diagnostics) (string, Ownership[ID], bool) {
 	name := types.StringValue(req.ID)
 	if req.ID == "" && req.Identity != nil {
-		resp.Diagnostics.Append(req.Identity.GetAttribute(ctx, path.Root(r.IdentifiedBy), &name)...)
+		diags.Append(req.Identity.GetAttribute(ctx, path.Root(r.IdentifiedBy), &name)...)
 	}
-	cluster, ok := r.Data.Connected(ctx, "", &resp.Diagnostics)
-	if !ok || resp.Diagnostics.HasError() {
-		return
-	}
-	state, own := r.Type.Import(ctx, name.ValueString(), NewOwnership[ID](cluster), &resp.Diagnostics)
-	if !resp.Diagnostics.HasError() {
-		save(ctx, state, own, &resp.State, resp.Identity, resp.Private, &resp.Diagnostics)
-	}
+	cluster, ok := r.Data.Connected(ctx, "", diags)
+	return name.ValueString(), NewOwnership[ID](cluster), ok && !diags.HasError()
 }
 
 // ModifyPlan completes the plan, and reports what the change does.
@@ -208,59 +171,99 @@ func (r *Skeleton[M, W, S, ID]) ModifyPlan(ctx context.Context, req resource.Mod
 		return
 	}
 	defer func() { r.Data.Distinguish(ctx, &resp.Diagnostics, resp.Plan, req.State) }()
+	diags := &resp.Diagnostics
+	c := Change[M, W, ID]{Verb: "create", Private: resp.Private}
+	c.Own = LoadOwnership[ID](ctx, req.Private, session.IDOf(ctx, req.State), diags)
 	var state *M
-	var own Ownership[ID]
-	id := session.IDOf(ctx, req.State)
-	// A replacement claims its entries a second time, with the private state of what it replaces.
-	holder := LoadOwnership[ID](ctx, req.Private, id, &resp.Diagnostics)
 	if !req.State.Raw.IsNull() {
 		state = new(M)
-		resp.Diagnostics.Append(req.State.Get(ctx, state)...)
-		r.Data.NoteDestroy(ctx, req.Plan, r.Name, (*state).NewID, &resp.Diagnostics)
+		diags.Append(req.State.Get(ctx, state)...)
+		r.Data.NoteDestroy(ctx, req.Plan, r.Name, (*state).NewID, diags)
 		var err error
-		if own, err = r.ownership(ctx, req.Private, id, *state, &resp.Diagnostics); err != nil {
-			r.Data.Unreadable((*state).Title(), err, &resp.Diagnostics)
+		if c.Own, err = r.recovered(ctx, c.Own, *state, diags); err != nil {
+			r.Data.Unreadable((*state).Title(), err, diags)
 			return
 		}
-		own.RefuseImportedTwice(r.Data, id, req.Plan.Raw.IsNull(), &resp.Diagnostics)
-		holder = own
+		c.Own.RefuseImportedTwice(r.Data, session.IDOf(ctx, req.State), req.Plan.Raw.IsNull(), diags)
 	}
-	if req.Plan.Raw.IsNull() || resp.Diagnostics.HasError() {
-		return
+	switch {
+	case diags.HasError():
+	case req.Plan.Raw.IsNull():
+		r.planDestroy(ctx, c, *state, diags)
+	default:
+		if diags.Append(req.Plan.Get(ctx, &c.Model)...); !diags.HasError() {
+			r.plan(ctx, c, state, req.State, resp)
+		}
 	}
-	var plan M
-	resp.Diagnostics.Append(req.Plan.Get(ctx, &plan)...)
-	if !resp.Diagnostics.HasError() {
-		r.plan(ctx, state, plan, own, session.Holder(holder.Generation), req.State, resp)
+}
+
+// planDestroy previews a destroy.
+func (r *Skeleton[M, W, S, ID]) planDestroy(ctx context.Context, c Change[M, W, ID], state M, diags *diag.Diagnostics) {
+	var known bool
+	c.Verb, c.Model = "delete", state
+	if c.Want, known = state.Released(ctx, c.Own, diags); known {
+		c.Known = r.join(ctx, c, diags)
+		session.ForgetReplaced(ctx, c.Private, diags)
+		r.Type.Preview(ctx, c, diags)
 	}
 }
 
 // plan completes the plan of a create, where there is no state, or of an update.
-func (r *Skeleton[M, W, S, ID]) plan(ctx context.Context, state *M, plan M, own Ownership[ID], holder string, before tfsdk.State, resp *resource.ModifyPlanResponse) {
-	plan = plan.Planned(ctx, state, &resp.Diagnostics)
-	if state == nil {
-		if id := plan.NewID(ctx, r.Data.Owner); id != "" {
-			plan = plan.WithID(id)
-			r.Data.NoteCreate(r.Name, id, &resp.Diagnostics)
-		}
+func (r *Skeleton[M, W, S, ID]) plan(ctx context.Context, c Change[M, W, ID], state *M, before tfsdk.State, resp *resource.ModifyPlanResponse) {
+	diags := &resp.Diagnostics
+	c.Model = c.Model.Planned(ctx, state, c.Own, diags)
+	if state != nil {
+		c.Verb, c.Former, c.Model = "update", state, r.identified(ctx, c.Model, *state, c.Own)
+	} else if id := c.Model.NewID(ctx, r.Data.Owner); id != "" {
+		c.Model = c.Model.WithID(id)
+		r.Data.NoteCreate(r.Name, id, diags)
 	}
-	desired, known := plan.Desired(ctx, own, &resp.Diagnostics)
-	if state == nil && known {
-		desired = desired.TakingOver()
+	desired, known := c.Model.Desired(ctx, c.Own, diags)
+	if c.Want = desired; state == nil && known {
+		c.Want = desired.TakingOver()
 	}
-	resp.Diagnostics.Append(resp.Plan.Set(ctx, plan)...)
-	r.Type.Claim(desired, known, holder, &resp.Diagnostics)
-	if known && !resp.Diagnostics.HasError() && !resp.Plan.Raw.Equal(before.Raw) {
-		r.Type.Preview(ctx, desired, own, &resp.Diagnostics)
+	diags.Append(resp.Plan.Set(ctx, c.Model)...)
+	if !known || diags.HasError() || resp.Plan.Raw.Equal(before.Raw) {
+		r.Type.Claim(ctx, c, known, diags)
+		return
 	}
+	if c.Known = r.join(ctx, c, diags); c.Links() != nil {
+		session.NoteReplaced(ctx, state == nil, c.Own.Generation, c.Private, diags)
+	}
+	r.Type.Preview(ctx, c, diags)
 }
 
-// observe reads what a model is about, and returns the cluster's id. A cluster other than the
-// expected one is an error in the diagnostics, before anything else is read.
-func (r *Skeleton[M, W, S, ID]) observe(ctx context.Context, m M, expected string, diags *diag.Diagnostics) (seen S, cluster string, err error) {
-	cluster, err = r.Data.Identify(ctx, expected, diags)
+// identified gives a model the id that its state did not get where it was moved: no provider was
+// configured then, so that the owner was not known.
+func (r *Skeleton[M, W, S, ID]) identified(ctx context.Context, m, state M, own Ownership[ID]) M {
+	if !own.Moved {
+		return m
+	}
+	return m.WithID(state.NewID(ctx, r.Data.Owner))
+}
+
+// join exchanges proofs with the other resources of the run, where the type writes taints.
+func (r *Skeleton[M, W, S, ID]) join(ctx context.Context, c Change[M, W, ID], diags *diag.Diagnostics) []record.Seal {
+	if links := c.Links(); links != nil {
+		return r.Data.Join(ctx, c.Private, diags, links...)
+	}
+	return nil
+}
+
+// limit ends a change of a model with timeouts in time.
+func limit[M any](ctx context.Context, verb string, m M, diags *diag.Diagnostics) (context.Context, context.CancelFunc) {
+	if timed, is := any(m).(Timed); is {
+		return context.WithTimeout(ctx, timed.Timeout(ctx, verb, diags))
+	}
+	return ctx, func() {}
+}
+
+// Look observes what a model is about, and returns the cluster's id. A cluster other than that of the
+// ownership is an error in the diagnostics, before anything else is read.
+func (r *Skeleton[M, W, S, ID]) Look(ctx context.Context, m M, own Ownership[ID], diags *diag.Diagnostics) (seen S, cluster string, err error) {
+	cluster, err = r.Data.Identify(ctx, own.Cluster, diags)
 	if err == nil && !diags.HasError() {
-		seen, err = r.Type.Observe(ctx, m)
+		seen, err = r.Type.Observe(ctx, m, own, diags)
 	}
 	return seen, cluster, err
 }
@@ -270,14 +273,13 @@ func (r *Skeleton[M, W, S, ID]) lost(own Ownership[ID]) bool {
 	return own.Generation == "" || !r.Unproved && !own.Sealed()
 }
 
-// ownership loads the private state of an existing instance, or recovers what it held. The error
-// is that of reading the cluster for it.
-func (r *Skeleton[M, W, S, ID]) ownership(ctx context.Context, private session.PrivateReader, id string, state M, diags *diag.Diagnostics) (Ownership[ID], error) {
-	own := LoadOwnership[ID](ctx, private, id, diags)
+// recovered returns what an existing instance owns, from what its private state has. The error is that of
+// reading the cluster for it.
+func (r *Skeleton[M, W, S, ID]) recovered(ctx context.Context, own Ownership[ID], state M, diags *diag.Diagnostics) (Ownership[ID], error) {
 	if !r.lost(own) || diags.HasError() {
 		return own, nil
 	}
-	seen, _, err := r.observe(ctx, state, own.Cluster, diags)
+	seen, _, err := r.Look(ctx, state, own, diags)
 	if err != nil || diags.HasError() {
 		return own, err
 	}
@@ -289,15 +291,15 @@ func (r *Skeleton[M, W, S, ID]) owned(ctx context.Context, private session.Priva
 	if diags.HasError() {
 		return Ownership[ID]{}, false
 	}
-	own, err := r.ownership(ctx, private, id, state, diags)
+	own, err := r.recovered(ctx, LoadOwnership[ID](ctx, private, id, diags), state, diags)
 	return Connect(ctx, r.Data, own, id, err, diags)
 }
 
-// save writes state, identity and private state.
-func save[M Model[M, W, ID], W any, ID comparable](ctx context.Context, m M, own Ownership[ID], state *tfsdk.State, identity *tfsdk.ResourceIdentity, private session.PrivateWriter, diags *diag.Diagnostics) {
+// Save writes state, identity and private state.
+func Save[M Model[M, W, ID], W any, ID comparable](ctx context.Context, m M, own Ownership[ID], state *tfsdk.State, identity *tfsdk.ResourceIdentity, private session.PrivateWriter, diags *diag.Diagnostics) {
 	own.Save(ctx, private, diags)
 	diags.Append(state.Set(ctx, m)...)
 	if identity != nil {
-		diags.Append(identity.Set(ctx, m.Identity())...)
+		diags.Append(identity.Set(ctx, m.Identity(ctx, diags))...)
 	}
 }

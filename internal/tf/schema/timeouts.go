@@ -5,8 +5,10 @@ package tfschema
 
 import (
 	"context"
+	"time"
 
 	"github.com/hashicorp/terraform-plugin-framework-timeouts/resource/timeouts"
+	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema"
 )
 
@@ -23,4 +25,12 @@ func TimeoutsAttribute(ctx context.Context, create, update, destroy string) sche
 		attribute = nested
 	}
 	return attribute
+}
+
+// Timeout returns how long a create, an update or a delete may take, usual where nothing is said.
+func Timeout(ctx context.Context, of timeouts.Value, verb string, usual time.Duration, diags *diag.Diagnostics) time.Duration {
+	ask := map[string]func(context.Context, time.Duration) (time.Duration, diag.Diagnostics){"create": of.Create, "update": of.Update, "delete": of.Delete}[verb]
+	timeout, found := ask(ctx, usual)
+	diags.Append(found...)
+	return timeout
 }

@@ -130,10 +130,7 @@ func (d *Data) Link(ctx context.Context, from PrivateReader, to PrivateWriter, d
 
 // Join is what a plan and a create do: an apply plans once more, and walks no resource that does not
 // change. What the refresh has found of them stays.
-func (d *Data) Join(ctx context.Context, private interface {
-	PrivateReader
-	PrivateWriter
-}, diags *diag.Diagnostics, toleratedBy ...types.Set) []record.Seal {
+func (d *Data) Join(ctx context.Context, private Private, diags *diag.Diagnostics, toleratedBy ...types.Set) []record.Seal {
 	known := remembered(ctx, private, diags)
 	return d.link(ctx, known, written(known), private, diags, idsIn(toleratedBy))
 }

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/hashicorp/terraform-plugin-framework/attr"
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/types"
@@ -23,12 +22,13 @@ import (
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/toleration"
 )
 
-// NewLinks returns the known ids in tolerated_by that it has not had before. Workloads of the others
-// may have been deleted since.
-func NewLinks(before, now types.Set) []string {
+// NewLinks returns the known ids in the first of these values of tolerated_by that the others do not have. Workloads of
+// the others may have been deleted since.
+func NewLinks(toleratedBy []types.Set) []string {
 	var out []string
-	for _, id := range now.Elements() {
-		if s, is := id.(types.String); is && !s.IsUnknown() && !s.IsNull() && !slices.ContainsFunc(before.Elements(), func(old attr.Value) bool { return old.Equal(id) }) {
+	for _, id := range toleratedBy[0].Elements() {
+		had := slices.ContainsFunc(toleratedBy[1:], func(before types.Set) bool { return slices.ContainsFunc(before.Elements(), id.Equal) })
+		if s, is := id.(types.String); is && !s.IsUnknown() && !s.IsNull() && !had {
 			out = append(out, s.ValueString())
 		}
 	}

@@ -20,3 +20,9 @@ type PrivateWriter interface {
 	// SetKey sets the value of a key, which must be JSON.
 	SetKey(ctx context.Context, key string, value []byte) diag.Diagnostics
 }
+
+// Private is the private state.
+type Private interface {
+	PrivateReader
+	PrivateWriter
+}
