@@ -6,20 +6,48 @@ package machinesettaints
 import (
 	"context"
 	"errors"
-	"time"
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/machineset"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/planner"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/record"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/rollout"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/tf/managed"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/tf/message"
 	tfschema "github.com/kubetaint/terraform-provider-kubetaint/internal/tf/schema"
 )
 
-// apply carries out what is desired, on as many MachineSets in parallel in a run as the
-// provider block allows; false where it has failed.
-func (r *machineSetTaints) apply(ctx context.Context, verb string, m model, desired wanted, timeout time.Duration, diags *diag.Diagnostics) bool {
+// Apply writes the templates, and rolls out: on as many MachineSets in parallel in a run as the provider block
+// allows. A destroy gives up every entry with the same rollout.
+func (r *machineSetTaints) Apply(ctx context.Context, c change, diags *diag.Diagnostics) (model, managed.Marks, bool) {
+	desired := wantedBy(ctx, c, diags)
+	if c.Verb == "create" {
+		// The destroy of what this replaces hands over to it.
+		r.Data.Created.Store(desired.Claim.Owner, desired.Claim)
+	}
+	if !r.apply(ctx, c.Verb, c.Model, desired, diags) || c.Verb == "delete" {
+		return c.Model, managed.Marks{}, !diags.HasError()
+	}
+	marks := r.marks(ctx, desired)
+	r.note(ctx, &c.Model, desired, diags)
+	return c.Model, marks, true
+}
+
+// marks returns those that the resource has after an apply.
+func (r *machineSetTaints) marks(ctx context.Context, desired wanted) managed.Marks {
+	sets, err := r.Data.Cluster.MachineSets(ctx)
+	if err != nil {
+		return managed.Marks{}
+	}
+	held := record.Held{}
+	desired.sets().Hold(sets, held)
+	return managed.Marks{Nodes: held, Lists: record.Held{}}
+}
+
+// apply carries out what is desired; false where it has failed.
+func (r *machineSetTaints) apply(ctx context.Context, verb string, m model, desired wanted, diags *diag.Diagnostics) bool {
+	timeout := tfschema.Timeout(ctx, m.Timeouts, verb, defaultTimeout, diags)
 	linked, _ := tfschema.Linked(ctx, m.ToleratedBy, diags)
 	budget, _ := tfschema.BudgetOf(ctx, m.Evictions, r.Data.Evictions, diags)
 	if diags.HasError() {

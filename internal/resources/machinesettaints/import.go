@@ -28,45 +28,48 @@ import (
 
 const importForms = "Write NAMESPACE/NAME/KEY:EFFECT[,KEY:EFFECT...], such as openshift-machine-api/gpu-a/dedicated:NoSchedule; for a selector, use an import block with an identity."
 
-// ImportState takes taints that are in templates into the state. It writes
-// nothing to the cluster. Its rollout is template_only until the configuration says
+// Import takes taints that are in templates into the state. Its rollout is template_only until the configuration says
 // otherwise: an import must replace no machine.
-func (r *machineSetTaints) ImportState(ctx context.Context, req resource.ImportStateRequest, resp *resource.ImportStateResponse) {
+func (r *machineSetTaints) Import(ctx context.Context, req resource.ImportStateRequest, diags *diag.Diagnostics) (model, ownership) {
 	m, ids := importedModel(), []taint.ID(nil)
 	if req.ID != "" {
-		ids = m.fromID(req.ID, &resp.Diagnostics)
+		ids = m.fromID(req.ID, diags)
 	} else {
-		ids = m.fromIdentity(ctx, req, &resp.Diagnostics)
+		ids = m.fromIdentity(ctx, req, diags)
 	}
-	t, known := m.targets(&resp.Diagnostics)
-	if !known && !resp.Diagnostics.HasError() {
-		resp.Diagnostics.AddError(fmt.Sprintf("Unable to import taints of MachineSets in namespace %q", m.Namespace.ValueString()), "Neither a name nor a selector is given. "+importForms)
+	t, known := m.targets(diags)
+	if !known && !diags.HasError() {
+		diags.AddError(fmt.Sprintf("Unable to import taints of MachineSets in namespace %q", m.Namespace.ValueString()), "Neither a name nor a selector is given. "+importForms)
 	}
-	if resp.Diagnostics.HasError() {
-		return
+	if diags.HasError() {
+		return m, ownership{}
 	}
-	cluster, sets, err := r.observe(ctx, "", t, &resp.Diagnostics)
+	sets, cluster, err := r.Look(ctx, m, ownership{}, diags)
 	if err != nil {
-		resp.Diagnostics.Append(message.UnableTo("import taints of "+t.Place(), err))
+		diags.Append(message.UnableTo("import taints of "+t.Place(), err))
 	}
-	message.ReadableSets(sets, t, &resp.Diagnostics)
-	if resp.Diagnostics.HasError() {
-		return
+	message.ReadableSets(sets, t, diags)
+	if diags.HasError() {
+		return m, ownership{}
 	}
-	own := managed.NewOwnership[taint.ID](cluster)
-	taints, owner := inspect(sets, t, ids, &resp.Diagnostics)
-	own.Imported = taints.generations
-	held := taints.held(own.HeldSeal())
+	found := inspect(sets, t, ids, diags)
+	own := found.owned(cluster)
+	held := found.held(own.HeldSeal())
 	meant := slices.DeleteFunc(slices.Clone(sets), func(o machineset.Observed) bool { return !t.Matches(o.Set) })
-	planner.Found{Owner: owner, Generation: own.Generation, Seal: own.HeldSeal(), Held: held}.Rollouts(meant)
+	planner.Found{Owner: found.owner, Generation: own.Generation, Seal: own.HeldSeal(), Held: held}.Rollouts(meant)
 	own = own.See(held, record.Held{})
-	m.Taints = tfschema.TaintSet(ctx, taints.found, &resp.Diagnostics)
-	desired, _ := m.desired(ctx, own, &resp.Diagnostics)
-	if resp.Diagnostics.HasError() {
-		return
+	m, desired := r.imported(ctx, m, found, own, diags)
+	if !diags.HasError() {
+		r.note(ctx, &m, desired, diags)
 	}
-	m.ID = types.StringValue(cmp.Or(owner, newID(r.Data.Owner, desired)))
-	r.save(ctx, m, own, desired, &resp.State, resp.Identity, resp.Private, &resp.Diagnostics)
+	return m, own
+}
+
+// imported is the state with taints that were found, and what it wants.
+func (r *machineSetTaints) imported(ctx context.Context, m model, found inspected, own ownership, diags *diag.Diagnostics) (model, wanted) {
+	m.Taints = tfschema.TaintSet(ctx, found.taints, diags)
+	desired, _ := m.Desired(ctx, own, diags)
+	return m.WithID(cmp.Or(found.owner, m.NewID(ctx, r.Data.Owner))), desired
 }
 
 func importedModel() model {
@@ -117,10 +120,19 @@ func parseIDs(parts []string, what string, diags *diag.Diagnostics) []taint.ID {
 }
 
 type inspected struct {
-	found       []corev1.Taint
+	taints      []corev1.Taint
 	generations map[taint.ID][]string
+	// owner is that of all marks, "" where some are not marked or the owners differ.
+	owner string
 	// seen are the marks of the entries, and the entries without one, by object.
 	seen map[string][]record.Sealed
+}
+
+// owned is what is remembered of the entries.
+func (i inspected) owned(cluster string) ownership {
+	own := managed.NewOwnership[taint.ID](cluster)
+	own.Imported = i.generations
+	return own
 }
 
 // held is what is remembered of the marks.
@@ -134,9 +146,8 @@ func (i inspected) held(seal record.Seal) record.Held {
 	return held
 }
 
-// inspect looks for the taints in the templates. The owner is that of all marks,
-// "" where some are not marked or the owners differ.
-func inspect(sets []machineset.Observed, t machineset.Target, ids []taint.ID, diags *diag.Diagnostics) (inspected, string) {
+// inspect looks for the taints in the templates.
+func inspect(sets []machineset.Observed, t machineset.Target, ids []taint.ID, diags *diag.Diagnostics) inspected {
 	out, owners := inspected{generations: map[taint.ID][]string{}, seen: map[string][]record.Sealed{}}, map[string]bool{}
 	for _, id := range ids {
 		if why, reserved := taint.Reserved(id, ""); reserved {
@@ -156,7 +167,7 @@ func inspect(sets []machineset.Observed, t machineset.Target, ids []taint.ID, di
 			}
 			out.seen[o.Set.Object()] = append(out.seen[o.Set.Object()], seen)
 			if !found {
-				out.found, found = append(out.found, o.Set.Taints[at]), true
+				out.taints, found = append(out.taints, o.Set.Taints[at]), true
 			}
 			if !slices.Contains(out.generations[id], mark.Generation) {
 				out.generations[id] = append(out.generations[id], mark.Generation)
@@ -166,5 +177,6 @@ func inspect(sets []machineset.Observed, t machineset.Target, ids []taint.ID, di
 			diags.AddError(fmt.Sprintf("Unable to import taint %q of %s", id, t.Place()), "Its template has no such taint. List those that it has: kubectl get machineset.machine.openshift.io NAME -n NAMESPACE -o yaml.")
 		}
 	}
-	return out, managed.TaintOwner(owners)
+	out.owner = managed.TaintOwner(owners)
+	return out
 }

@@ -31,7 +31,7 @@ var _ list.ListResourceWithConfigure = (*machineSetTaints)(nil)
 
 // NewListResource returns the list resource.
 func NewListResource() list.ListResource {
-	return &machineSetTaints{named}
+	return newMachineSetTaints()
 }
 
 // listModel is what a list block asks for.
@@ -112,12 +112,8 @@ func (r *machineSetTaints) listed(ctx context.Context, o machineset.Observed, ow
 	m := importedModel()
 	m.Namespace, m.Name = types.StringValue(o.Set.Namespace), types.StringValue(o.Set.Name)
 	t, _ := m.targets(diags)
-	found, owner := inspect([]machineset.Observed{o}, t, taint.IDs(owned.Taints), diags)
-	own := managed.NewOwnership[taint.ID](cluster)
-	own.Imported = found.generations
-	m.Taints = tfschema.TaintSet(ctx, found.found, diags)
-	desired, _ := m.desired(ctx, own, diags)
-	m.ID = types.StringValue(cmp.Or(owner, newID(r.Data.Owner, desired)))
+	found := inspect([]machineset.Observed{o}, t, taint.IDs(owned.Taints), diags)
+	m, desired := r.imported(ctx, m, found, found.owned(cluster), diags)
 	m.look(ctx, []machineset.Observed{o}, desired, diags)
-	return managed.Listed{DisplayName: o.Set.Key() + ": " + taint.FormatAll(owned.Taints), Identity: identityOf(ctx, m, desired, diags), Resource: m}
+	return managed.Listed{DisplayName: o.Set.Key() + ": " + taint.FormatAll(owned.Taints), Identity: m.Identity(ctx, diags), Resource: m}
 }

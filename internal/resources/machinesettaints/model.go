@@ -17,6 +17,7 @@ import (
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/planner"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/record"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/tf/managed"
 	tfschema "github.com/kubetaint/terraform-provider-kubetaint/internal/tf/schema"
 )
 
@@ -44,6 +45,24 @@ type identity struct {
 	Taints    types.List   `tfsdk:"taints"`
 }
 
+// ownership is what the resource remembers beside its state, and change what a plan or an apply is about.
+type (
+	ownership = managed.Ownership[taint.ID]
+	change    = managed.Change[model, wanted, taint.ID]
+)
+
+// Title names what is read.
+func (m model) Title() string { return "the MachineSets of \"" + m.ID.ValueString() + "\"" }
+
+// Links is the value of tolerated_by.
+func (m model) Links() types.Set { return m.ToleratedBy }
+
+// WithID returns the model with this id.
+func (m model) WithID(id string) model {
+	m.ID = types.StringValue(id)
+	return m
+}
+
 // wanted is what the model wants.
 type wanted struct {
 	target machineset.Target
@@ -52,10 +71,29 @@ type wanted struct {
 	known []record.Seal
 	// retired are the taints that were wanted before.
 	retired []taint.ID
-	// links are the ids that tolerated_by has for the first time.
-	links []string
 	// replaces is set for a replacement, which destroys first.
 	replaces bool
+}
+
+// TakingOver is the same of a create, which adopts what carries its id.
+func (w wanted) TakingOver() wanted {
+	w.Claim.TakeOver = true
+	return w
+}
+
+// Entries are the taints that are wanted.
+func (w wanted) Entries() []taint.ID { return taint.IDs(w.Claim.Taints) }
+
+// wantedBy is what a change wants.
+func wantedBy(ctx context.Context, c change, diags *diag.Diagnostics) wanted {
+	out := c.Want
+	out.known, out.replaces = c.Known, c.Replaced
+	if c.Former != nil {
+		before, _ := c.Former.Desired(ctx, c.Own, diags)
+		out = out.retire(before)
+		out.replaces = !c.Model.Name.Equal(c.Former.Name) || !c.Model.Namespace.Equal(c.Former.Namespace)
+	}
+	return out
 }
 
 // of is what is wanted of one MachineSet.
@@ -80,9 +118,9 @@ func (m model) targets(diags *diag.Diagnostics) (machineset.Target, bool) {
 	return tfschema.MachineSetTarget(m.Namespace, m.Name, m.Selector, path.Root("selector"), diags)
 }
 
-// desired returns what the model wants and what it may call its own; false while
+// Desired returns what the model wants and what it may call its own; false while
 // any of it is not known.
-func (m model) desired(ctx context.Context, own ownership, diags *diag.Diagnostics) (wanted, bool) {
+func (m model) Desired(ctx context.Context, own ownership, diags *diag.Diagnostics) (wanted, bool) {
 	t, targetKnown := m.targets(diags)
 	taints, taintsKnown := tfschema.Taints(ctx, m.Taints, diags)
 	rollout, rolloutKnown := tfschema.RolloutOf(ctx, m.Rollout, diags)
@@ -98,6 +136,13 @@ func (m model) desired(ctx context.Context, own ownership, diags *diag.Diagnosti
 	}}, true
 }
 
+// Released returns the entries of the state.
+func (m model) Released(ctx context.Context, own ownership, diags *diag.Diagnostics) (wanted, bool) {
+	desired, known := m.Desired(ctx, own, diags)
+	desired.Claim.Release = true
+	return desired.retire(desired), known
+}
+
 // retire adds what a state had and what is wanted does not: tolerations may have been kept for it.
 func (w wanted) retire(state wanted) wanted {
 	for _, id := range state.Claim.IDs() {
@@ -111,43 +156,59 @@ func (w wanted) retire(state wanted) wanted {
 // named returns the taints that configuration or state name.
 func (w wanted) named() []taint.ID { return slices.Concat(w.Claim.IDs(), w.retired) }
 
-// keepWording plans what the state holds where the configuration says the same in
-// other words.
-func (m *model) keepWording(ctx context.Context, state model) {
-	m.Taints = tfschema.KeepTaints(ctx, m.Taints, state.Taints)
-	var ignored diag.Diagnostics
-	had, _ := state.targets(&ignored)
-	if now, known := m.targets(&ignored); known && now.Selector != nil && had.Selector != nil && now.String() == had.String() {
-		m.Selector = state.Selector
+// Planned returns the model in the words of the state, in sync after an apply. How machines differ that are left as
+// they are is not known once something changes.
+func (m model) Planned(ctx context.Context, state *model, own ownership, diags *diag.Diagnostics) model {
+	var before wanted
+	if state != nil {
+		m.Taints = tfschema.KeepTaints(ctx, m.Taints, state.Taints)
+		var ignored diag.Diagnostics
+		had, _ := state.targets(&ignored)
+		if now, known := m.targets(&ignored); known && now.Selector != nil && had.Selector != nil && now.String() == had.String() {
+			m.Selector = state.Selector
+		}
+		before, _ = state.Desired(ctx, own, diags)
 	}
+	desired, known := m.Desired(ctx, own, diags)
+	m.Machines, m.RolloutState = types.MapUnknown(types.StringType), types.StringValue(stateComplete)
+	switch {
+	case !known:
+	case desired.Rollout.Strategy != machineset.TemplateOnly:
+		m.Machines = noMachines()
+	case state != nil && settled(*state, before, own) && desired.asksTheSame(before):
+		// Nothing is written: it can be for other limits or timeouts alone.
+		m.Machines = state.Machines
+	}
+	return m
 }
 
-// freshID returns the id that a create of the same configuration would get; none where it is
-// not known.
-func (m model) freshID(ctx context.Context, owner string) string {
-	desired, known := m.desired(ctx, ownership{}, &diag.Diagnostics{})
+// asksTheSame reports that machines are asked for no more and no less.
+func (w wanted) asksTheSame(before wanted) bool {
+	return w.target.String() == before.target.String() && w.Rollout.Strategy == before.Rollout.Strategy && slices.Equal(w.Claim.Taints, before.Claim.Taints)
+}
+
+// settled reports that a state asks for nothing: no template differs and no machine, or
+// those machines that do are left as they are.
+func settled(state model, desired wanted, own ownership) bool {
+	return state.RolloutState.ValueString() != stateInterrupted && !own.Drifted &&
+		(len(state.Machines.Elements()) == 0 || desired.Rollout.Strategy == machineset.TemplateOnly)
+}
+
+// NewID returns the id of a create, which has its entries.
+func (m model) NewID(ctx context.Context, owner string) string {
+	desired, known := m.Desired(ctx, ownership{}, &diag.Diagnostics{})
 	if !known {
 		return ""
 	}
-	return newID(owner, desired)
-}
-
-// newID is the id of a resource that is created with these entries.
-func newID(owner string, w wanted) string {
 	var ids []string
-	for _, id := range w.Claim.IDs() {
+	for _, id := range desired.Claim.IDs() {
 		ids = append(ids, id.String())
 	}
-	return strings.Join([]string{owner, "machine_set_taints", w.target.String(), strings.Join(ids, ",")}, "/")
+	return strings.Join([]string{owner, name, desired.target.String(), strings.Join(ids, ",")}, "/")
 }
 
-// identityOf makes the identity from what is desired.
-func identityOf(ctx context.Context, m model, w wanted, diags *diag.Diagnostics) identity {
-	var ids []string
-	for _, id := range w.Claim.IDs() {
-		ids = append(ids, id.String())
-	}
-	list, found := types.ListValueFrom(ctx, types.StringType, ids)
-	diags.Append(found...)
-	return identity{Namespace: types.StringValue(w.target.Namespace), Name: m.Name, Selector: m.Selector, Taints: list}
+// Identity is what an import block by identity names.
+func (m model) Identity(ctx context.Context, diags *diag.Diagnostics) any {
+	desired, _ := m.Desired(ctx, ownership{}, diags)
+	return identity{Namespace: types.StringValue(desired.target.Namespace), Name: m.Name, Selector: m.Selector, Taints: managed.TaintIDs(ctx, desired.Claim.Taints, diags)}
 }

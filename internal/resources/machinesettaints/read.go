@@ -11,74 +11,56 @@ import (
 	"strings"
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
-	"github.com/hashicorp/terraform-plugin-framework/resource"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/kube"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/machineset"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/record"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/tf/managed"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/tf/message"
-	tfschema "github.com/kubetaint/terraform-provider-kubetaint/internal/tf/schema"
-	"github.com/kubetaint/terraform-provider-kubetaint/internal/tf/session"
 )
 
-// Read compares the MachineSets with the state. State is dropped on one ground
-// alone: the named MachineSet does not exist, in a cluster that has the Machine API.
-func (r *machineSetTaints) Read(ctx context.Context, req resource.ReadRequest, resp *resource.ReadResponse) {
-	defer func() { r.Data.Distinguish(ctx, &resp.Diagnostics, req.State) }()
-	var state model
-	resp.Diagnostics.Append(req.State.Get(ctx, &state)...)
-	own := managed.LoadOwnership[taint.ID](ctx, req.Private, session.IDOf(ctx, req.State), &resp.Diagnostics)
-	if resp.Diagnostics.HasError() {
-		return
-	}
-	stored, _ := state.desired(ctx, own, &resp.Diagnostics)
-	tfschema.KeepIdentity(ctx, resp.Identity, identityOf(ctx, state, stored, &resp.Diagnostics), &resp.Diagnostics)
-	target, _ := state.targets(&resp.Diagnostics)
-	cluster, sets, err := r.observe(ctx, own.Cluster, target, &resp.Diagnostics)
-	if err != nil || resp.Diagnostics.HasError() {
-		// The stored state stays as it is.
-		r.Data.Unreadable("the MachineSets of \""+state.ID.ValueString()+"\"", err, &resp.Diagnostics)
-		return
-	}
-	if !own.Sealed() {
-		if own = recovered(ctx, own, state, sets, &resp.Diagnostics); resp.Diagnostics.HasError() {
-			return
-		}
-	}
-	own.Cluster = cluster
-	desired, _ := state.desired(ctx, own, &resp.Diagnostics)
-	if resp.Diagnostics.HasError() {
-		return
-	}
-	if desired.target.Selector == nil && len(concerned(sets, desired)) == 0 {
-		resp.State.RemoveResource(ctx)
-		return
-	}
-	own.Drifted = state.look(ctx, concerned(sets, desired), desired, &resp.Diagnostics)
-	own.Save(ctx, resp.Private, &resp.Diagnostics)
-	r.Data.Link(ctx, req.Private, resp.Private, &resp.Diagnostics, state.ToleratedBy)
-	resp.Diagnostics.Append(resp.State.Set(ctx, state)...)
-	if resp.Identity != nil {
-		resp.Diagnostics.Append(resp.Identity.Set(ctx, identityOf(ctx, state, desired, &resp.Diagnostics))...)
-	}
-}
-
-// observe returns the cluster's id and its MachineSets, with the target where it is there
-// by now. A cluster other than the expected one is an error in the diagnostics, before
-// anything else is read.
-func (r *machineSetTaints) observe(ctx context.Context, expected string, target machineset.Target, diags *diag.Diagnostics) (string, []machineset.Observed, error) {
-	cluster, err := r.Data.Identify(ctx, expected, diags)
-	if err != nil || diags.HasError() {
-		return "", nil, err
-	}
+// Observe reads the MachineSets, with the target where it is there by now.
+func (r *machineSetTaints) Observe(ctx context.Context, m model, _ ownership, diags *diag.Diagnostics) ([]machineset.Observed, error) {
+	target, _ := m.targets(diags)
 	sets, err := r.Data.Cluster.MachineSetsWith(ctx, target)
 	if errors.Is(err, kube.ErrNoMachineAPI) {
 		diags.Append(message.NoMachineAPI(err))
-		return cluster, nil, nil
+		return nil, nil
 	}
-	return cluster, sets, err
+	return sets, err
+}
+
+// Recover finds the marks with the state's id.
+func (r *machineSetTaints) Recover(ctx context.Context, own ownership, state model, sets []machineset.Observed, diags *diag.Diagnostics) ownership {
+	found := managed.GenerationsOf(state.ID.ValueString())
+	for _, o := range sets {
+		for _, mark := range o.Set.Record {
+			found.Note(o.Set.Title(), mark.Owner, mark.Generation)
+		}
+	}
+	own = own.Recover(func() string { return found.One("No MachineSet", diags) })
+	marks := own.Find(state.ID.ValueString(), own.HeldSeal())
+	marks.Sets(sets)
+	desired, _ := state.Desired(ctx, own, diags)
+	own = own.TookUnmarked(marks.UnmarkedInSets(desired.target, sets, taint.IDs(desired.Claim.Taints)))
+	return own.See(marks.Held, record.Held{})
+}
+
+// Refresh compares the MachineSets with the state. State is dropped where the named MachineSet does not exist, in a
+// cluster that has the Machine API.
+func (r *machineSetTaints) Refresh(ctx context.Context, state model, own ownership, sets []machineset.Observed, diags *diag.Diagnostics) (model, ownership, error) {
+	desired, _ := state.Desired(ctx, own, diags)
+	meant := concerned(sets, desired)
+	switch {
+	case diags.HasError():
+		return state, own, nil
+	case desired.target.Selector == nil && len(meant) == 0:
+		return state, own, managed.Gone(kube.ErrNotFound)
+	}
+	own.Drifted = state.look(ctx, meant, desired, diags)
+	return state, own, nil
 }
 
 // concerned are the MachineSets that are meant, and those that carry something of
