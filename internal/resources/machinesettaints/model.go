@@ -52,7 +52,9 @@ type (
 )
 
 // Title names what is read.
-func (m model) Title() string { return "the MachineSets of \"" + m.ID.ValueString() + "\"" }
+func (m model) Title(context.Context) string {
+	return "the MachineSets of \"" + m.ID.ValueString() + "\""
+}
 
 // Links is the value of tolerated_by.
 func (m model) Links() types.Set { return m.ToleratedBy }

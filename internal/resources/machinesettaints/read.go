@@ -33,7 +33,7 @@ func (r *machineSetTaints) Observe(ctx context.Context, m model, _ ownership, di
 }
 
 // Recover finds the marks with the state's id.
-func (r *machineSetTaints) Recover(ctx context.Context, own ownership, state model, sets []machineset.Observed, diags *diag.Diagnostics) ownership {
+func (r *machineSetTaints) Recover(ctx context.Context, own ownership, state model, sets []machineset.Observed, diags *diag.Diagnostics) (ownership, error) {
 	found := managed.GenerationsOf(state.ID.ValueString())
 	for _, o := range sets {
 		for _, mark := range o.Set.Record {
@@ -45,7 +45,7 @@ func (r *machineSetTaints) Recover(ctx context.Context, own ownership, state mod
 	marks.Sets(sets)
 	desired, _ := state.Desired(ctx, own, diags)
 	own = own.TookUnmarked(marks.UnmarkedInSets(desired.target, sets, taint.IDs(desired.Claim.Taints)))
-	return own.See(marks.Held, record.Held{})
+	return own.See(marks.Held, record.Held{}), nil
 }
 
 // Refresh compares the MachineSets with the state. State is dropped where the named MachineSet does not exist, in a

@@ -38,7 +38,7 @@ type ownership = managed.Ownership[toleration.ID]
 type change = managed.Change[model, admission.ListClaim, toleration.ID]
 
 // Title names what is managed.
-func (m model) Title() string {
+func (m model) Title(context.Context) string {
 	return "the tolerations of namespace \"" + m.Namespace.ValueString() + "\""
 }
 

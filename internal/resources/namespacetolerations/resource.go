@@ -67,7 +67,7 @@ func (r *namespaceTolerations) Observe(ctx context.Context, m model, _ ownership
 
 // Recover finds the marks with the state's id. A namespace that has all that the state says may have
 // no record of it: what others have put there is left to them.
-func (r *namespaceTolerations) Recover(ctx context.Context, own ownership, state model, seen *kube.NamespaceLists, diags *diag.Diagnostics) ownership {
+func (r *namespaceTolerations) Recover(ctx context.Context, own ownership, state model, seen *kube.NamespaceLists, diags *diag.Diagnostics) (ownership, error) {
 	own = own.Recover(func() string {
 		found := managed.GenerationsOf(state.ID.ValueString())
 		for _, mark := range seen.Record {
@@ -84,7 +84,7 @@ func (r *namespaceTolerations) Recover(ctx context.Context, own ownership, state
 	})
 	lists := own.Find(state.ID.ValueString(), own.ListSeal())
 	lists.Lists(objectOf(state), seen.Record, nil)
-	return own.See(record.Held{}, lists.Held)
+	return own.See(record.Held{}, lists.Held), nil
 }
 
 // Refresh compares the annotations with the state. An entry that is missing leaves the state, so that

@@ -51,7 +51,7 @@ type (
 const defaultTimeout = 10 * time.Minute
 
 // Title names what is read.
-func (m model) Title() string { return "the nodes of \"" + m.ID.ValueString() + "\"" }
+func (m model) Title(context.Context) string { return "the nodes of \"" + m.ID.ValueString() + "\"" }
 
 // Links is the value of tolerated_by.
 func (m model) Links() types.Set { return m.ToleratedBy }

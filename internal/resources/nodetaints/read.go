@@ -25,7 +25,7 @@ func (r *nodeTaints) Observe(ctx context.Context, _ model, _ ownership, _ *diag.
 }
 
 // Recover finds the marks with the state's id.
-func (r *nodeTaints) Recover(ctx context.Context, own ownership, state model, nodes []*snapshot.Node, diags *diag.Diagnostics) ownership {
+func (r *nodeTaints) Recover(ctx context.Context, own ownership, state model, nodes []*snapshot.Node, diags *diag.Diagnostics) (ownership, error) {
 	found := managed.GenerationsOf(state.ID.ValueString())
 	for _, n := range nodes {
 		for _, mark := range n.Record {
@@ -37,7 +37,7 @@ func (r *nodeTaints) Recover(ctx context.Context, own ownership, state model, no
 	marks.Nodes(nodes)
 	desired, _ := state.Desired(ctx, own, diags)
 	own = own.TookUnmarked(marks.Unmarked(desired.Target, nodes, taint.IDs(desired.Claim.Taints)))
-	return own.See(marks.Held, record.Held{})
+	return own.See(marks.Held, record.Held{}), nil
 }
 
 // Refresh compares the nodes with the state. It never takes up what others put on a node: the taints in the

@@ -46,7 +46,9 @@ var (
 )
 
 // Title names what is managed.
-func (m model) Title() string { return "toleration policy \"" + m.Name.ValueString() + "\"" }
+func (m model) Title(context.Context) string {
+	return "toleration policy \"" + m.Name.ValueString() + "\""
+}
 
 // Identity is what an import block by identity names.
 func (m model) Identity(context.Context, *diag.Diagnostics) any { return identity{Name: m.Name} }

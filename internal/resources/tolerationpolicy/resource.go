@@ -50,20 +50,20 @@ func (r *tolerationPolicy) ValidateConfig(ctx context.Context, req resource.Vali
 func (r *tolerationPolicy) Observe(ctx context.Context, m model, _ ownership, _ *diag.Diagnostics) (*admission.Observed, error) {
 	seen, err := r.Data.Cluster.Policy(ctx, m.Name.ValueString())
 	if err == nil && seen == nil {
-		err = managed.Gone(fmt.Errorf("%s: %w", m.Title(), kube.ErrNotFound))
+		err = managed.Gone(fmt.Errorf("%s: %w", m.Title(ctx), kube.ErrNotFound))
 	}
 	return seen, err
 }
 
 // Recover owns a policy with the state's id.
-func (r *tolerationPolicy) Recover(_ context.Context, own ownership, state model, seen *admission.Observed, diags *diag.Diagnostics) ownership {
+func (r *tolerationPolicy) Recover(_ context.Context, own ownership, state model, seen *admission.Observed, diags *diag.Diagnostics) (ownership, error) {
 	generation := ""
 	if seen.Err == nil && seen.Owner == state.ID.ValueString() {
 		generation = seen.Generation
 	} else {
 		diags.Append(managed.NotThisCluster("No policy", state.ID.ValueString()))
 	}
-	return own.Recover(func() string { return generation })
+	return own.Recover(func() string { return generation }), nil
 }
 
 // Refresh compares the policy with the state. A policy that has another owner by now shows in

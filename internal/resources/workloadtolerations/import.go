@@ -31,7 +31,7 @@ const importForms = "Write KIND/NAMESPACE/NAME, such as Deployment/shop/web, or 
 	"For selectors, and for kinds that are not built in, use an import block with an identity (Terraform 1.12, OpenTofu 1.12)."
 
 // ownedBy is in the ids of resources of this type.
-const ownedBy = "/workload_tolerations/"
+const ownedBy = "/" + name + "/"
 
 var (
 	workloadType = map[string]attr.Type{
@@ -39,46 +39,46 @@ var (
 	}
 )
 
-// ImportState takes tolerations of workloads into the state: those that carry
+// Import takes tolerations of workloads into the state: those that carry
 // marks of this provider's owner, or where there are none, all unowned
-// ones. It writes nothing to the cluster.
-func (r *workloadTolerations) ImportState(ctx context.Context, req resource.ImportStateRequest, resp *resource.ImportStateResponse) {
-	state, ok := wantedImport(ctx, req, &resp.Diagnostics)
+// ones.
+func (r *workloadTolerations) Import(ctx context.Context, req resource.ImportStateRequest, diags *diag.Diagnostics) (model, ownership) {
+	state, ok := wantedImport(ctx, req, diags)
 	if !ok {
-		return
+		return state, ownership{}
 	}
-	desired, known := state.desired(ctx, ownership{}, &resp.Diagnostics)
+	desired, known := state.Desired(ctx, ownership{}, diags)
 	if !known {
-		return
+		return state, ownership{}
 	}
-	observed, err := r.observe(ctx, desired, "", &resp.Diagnostics)
+	observed, err := r.observe(ctx, desired, "", diags)
 	if err != nil {
-		resp.Diagnostics.Append(explain("import", desired, err))
-		return
+		diags.Append(explain("import", desired, err))
+		return state, ownership{}
 	}
 	for _, w := range observed.workloads {
-		message.Readable(w.Title(), w.APIVersion, &resp.Diagnostics, w.RecordErr)
+		message.Readable(w.Title(), w.APIVersion, diags, w.RecordErr)
 	}
-	if resp.Diagnostics.HasError() {
-		return
+	if diags.HasError() {
+		return state, ownership{}
 	}
-	found := r.inspect(desired.target, observed.workloads, state.ID.ValueString(), &resp.Diagnostics)
-	if len(found.tolerations) == 0 && !resp.Diagnostics.HasError() {
-		resp.Diagnostics.AddError("Unable to import tolerations of "+desired.target.title(),
+	found := r.inspect(desired.target, observed.workloads, state.ID.ValueString(), diags)
+	if len(found.tolerations) == 0 && !diags.HasError() {
+		diags.AddError("Unable to import tolerations of "+desired.target.title(),
 			"It has no tolerations, or other resources own all of them. Look at the list and at the annotation "+toleration.OwnedAnnotation+": "+desired.target.show()+".")
 	}
-	if resp.Diagnostics.HasError() {
-		return
+	if diags.HasError() {
+		return state, ownership{}
 	}
 	own := managed.NewOwnership[toleration.ID](observed.cluster)
 	own.Imported = found.generations
 	own = own.See(record.Held{}, found.held(own.ListSeal()))
-	state.Tolerations = tfschema.TolerationSet(ctx, found.tolerations, &resp.Diagnostics)
+	state.Tolerations = tfschema.TolerationSet(ctx, found.tolerations, diags)
 	state.ID = types.StringValue(found.owner)
 	if found.owner == "" {
 		state.ID = types.StringValue(newID(r.Data.Owner, desired.target, found.tolerations))
 	}
-	r.save(ctx, state, own, &resp.State, resp.Identity, resp.Private, &resp.Diagnostics)
+	return state, own
 }
 
 // wantedImport is the state of what is to be imported, without tolerations.
@@ -164,7 +164,7 @@ func (f finding) held(seal record.Seal) record.Held {
 func (r *workloadTolerations) inspect(t target, workloads []*workload.Workload, id string, diags *diag.Diagnostics) finding {
 	f := finding{generations: map[toleration.ID][]string{}, marks: map[string]toleration.Record{}, unmarked: map[string][]toleration.ID{}, path: t.claimPath}
 	// Builds before there were groups in ids left them out.
-	prefix, former := r.Data.Owner+"/workload_tolerations/"+t.String()+"/", r.Data.Owner+"/workload_tolerations/"+t.written(t.Kind)+"/"
+	prefix, former := r.Data.Owner+ownedBy+t.String()+"/", r.Data.Owner+ownedBy+t.written(t.Kind)+"/"
 	owners := map[string]bool{}
 	for _, w := range workloads {
 		for _, mark := range w.Record {

@@ -6,6 +6,7 @@ package workloadtolerations
 import (
 	"context"
 	"strings"
+	"time"
 
 	"github.com/hashicorp/terraform-plugin-framework-timeouts/resource/timeouts"
 	"github.com/hashicorp/terraform-plugin-framework/diag"
@@ -14,10 +15,12 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema/planmodifier"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema/stringplanmodifier"
 	"github.com/hashicorp/terraform-plugin-framework/types"
+	"github.com/hashicorp/terraform-plugin-framework/types/basetypes"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/tf/managed"
 	tfschema "github.com/kubetaint/terraform-provider-kubetaint/internal/tf/schema"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/tf/session"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/toleration"
@@ -111,6 +114,43 @@ func (t target) selector() string {
 	return strings.ReplaceAll(t.Selector.String(), "==", "=")
 }
 
+// ownership is what the resource remembers beside its state, and change what a plan or an apply is about.
+type (
+	ownership = managed.Ownership[toleration.ID]
+	change    = managed.Change[model, wanted, toleration.ID]
+)
+
+const (
+	// defaultTimeout leaves a slow rollout its time.
+	defaultTimeout = 20 * time.Minute
+	// defaultDeleteTimeout is for writes alone.
+	defaultDeleteTimeout = 10 * time.Minute
+)
+
+// objectAsIs reads objects whose attributes are all of framework types.
+var objectAsIs = basetypes.ObjectAsOptions{}
+
+// Title names what is read.
+func (m model) Title(ctx context.Context) string {
+	where, _ := m.target(ctx, &diag.Diagnostics{})
+	return "the tolerations of " + where.title()
+}
+
+// Timeout returns how long a change may take.
+func (m model) Timeout(ctx context.Context, verb string, diags *diag.Diagnostics) time.Duration {
+	usual := defaultTimeout
+	if verb == "delete" {
+		usual = defaultDeleteTimeout
+	}
+	return tfschema.Timeout(ctx, m.Timeouts, verb, usual, diags)
+}
+
+// WithID returns the model with this id.
+func (m model) WithID(id string) model {
+	m.ID = types.StringValue(id)
+	return m
+}
+
 // wanted is what the model wants.
 type wanted struct {
 	target target
@@ -121,9 +161,18 @@ type wanted struct {
 	former []toleration.ID
 }
 
-// desired returns what the model wants and what it may call its own; false while
+// TakingOver is the same of a create, which adopts what carries its id.
+func (w wanted) TakingOver() wanted {
+	w.claim.TakeOver = true
+	return w
+}
+
+// Entries are the tolerations that are wanted.
+func (w wanted) Entries() []toleration.ID { return toleration.IDs(w.claim.Tolerations) }
+
+// Desired returns what the model wants and what it may call its own; false while
 // any of it is not known or something is wrong.
-func (m model) desired(ctx context.Context, own ownership, diags *diag.Diagnostics) (wanted, bool) {
+func (m model) Desired(ctx context.Context, own ownership, diags *diag.Diagnostics) (wanted, bool) {
 	where, targetKnown := m.target(ctx, diags)
 	tolerations, known := tfschema.Tolerations(ctx, m.Tolerations, diags)
 	if !targetKnown || !known || m.WaitForRollout.IsUnknown() || m.Retire.IsUnknown() || diags.HasError() {
@@ -136,6 +185,13 @@ func (m model) desired(ctx context.Context, own ownership, diags *diag.Diagnosti
 			Tolerations: tolerations, Imported: own.Imported,
 		},
 	}, true
+}
+
+// Released returns the entries of the state. A destroy waits for no pods.
+func (m model) Released(ctx context.Context, own ownership, diags *diag.Diagnostics) (wanted, bool) {
+	desired, known := m.Desired(ctx, own, diags)
+	desired.claim.Release, desired.noWait = true, true
+	return desired, known
 }
 
 // target resolves the workload and the path; false while they are not known or
@@ -171,14 +227,17 @@ func (t target) resolve(written string, diags *diag.Diagnostics) (target, bool) 
 	return t, ok
 }
 
-// keepWording plans what the state holds where the configuration says the same
-// in other words: the operator Equal and none, an empty value and none, the
+// Planned returns the model in the words of the state: the operator Equal and none, an empty value and none, the
 // version that is known and none, a selector written in another way.
-func (m *model) keepWording(ctx context.Context, state model) {
+func (m model) Planned(ctx context.Context, state *model, _ ownership, _ *diag.Diagnostics) model {
+	if state == nil {
+		return m
+	}
 	if sameWorkload(ctx, state.Workload, m.Workload) {
 		m.Workload = state.Workload
 	}
 	m.Tolerations = tfschema.KeepTolerations(ctx, m.Tolerations, state.Tolerations)
+	return m
 }
 
 // anotherWorkload reports that a change of the workload is not one of words.
@@ -214,10 +273,9 @@ func anywhere(ctx context.Context, w types.Object) (target, bool) {
 	return model{Workload: w, Path: types.StringValue("spec.tolerations")}.target(ctx, &ignored)
 }
 
-// freshID returns the id that a create of the same configuration would get; none where it is
-// not known.
-func (m model) freshID(ctx context.Context, owner string) string {
-	desired, known := m.desired(ctx, ownership{}, &diag.Diagnostics{})
+// NewID returns the id of a create, which has its entries.
+func (m model) NewID(ctx context.Context, owner string) string {
+	desired, known := m.Desired(ctx, ownership{}, &diag.Diagnostics{})
 	if !known {
 		return ""
 	}
@@ -232,12 +290,12 @@ func newID(owner string, t target, tolerations []corev1.Toleration) string {
 		one.TolerationSeconds = nil
 		ids[i] = taint.FormatToleration(one)
 	}
-	return strings.Join([]string{owner, "workload_tolerations", t.String(), strings.Join(ids, ",")}, "/")
+	return strings.Join([]string{owner, name, t.String(), strings.Join(ids, ",")}, "/")
 }
 
-// identityOf makes the identity of a target.
-func identityOf(ctx context.Context, m model) (identity, diag.Diagnostics) {
+// Identity is what an import block by identity names.
+func (m model) Identity(ctx context.Context, diags *diag.Diagnostics) any {
 	var w workloadModel
-	diags := m.Workload.As(ctx, &w, objectAsIs)
-	return identity{APIVersion: w.APIVersion, Kind: w.Kind, Namespace: w.Namespace, Name: w.Name, Selector: w.Selector, Path: m.Path}, diags
+	diags.Append(m.Workload.As(ctx, &w, objectAsIs)...)
+	return identity{APIVersion: w.APIVersion, Kind: w.Kind, Namespace: w.Namespace, Name: w.Name, Selector: w.Selector, Path: m.Path}
 }

@@ -21,6 +21,8 @@ import (
 // observation is what the cluster shows of a target.
 type observation struct {
 	cluster string
+	// nonce is that of the seal by which marks were found.
+	nonce string
 	// workloads are those that are meant, by name.
 	workloads []*workload.Workload
 	// leavers carry owned entries and are no longer meant.
@@ -31,12 +33,19 @@ type observation struct {
 // and carry ownership records of this resource. A cluster other than the expected one is an error in
 // the diagnostics.
 func (r *workloadTolerations) observe(ctx context.Context, desired wanted, expected string, diags *diag.Diagnostics) (observation, error) {
-	id, err := r.Data.Identify(ctx, expected, diags)
-	o := observation{cluster: id}
+	cluster, err := r.Data.Identify(ctx, expected, diags)
 	if err != nil || diags.HasError() {
-		return o, err
+		return observation{}, err
 	}
+	o, err := r.look(ctx, desired)
+	o.cluster = cluster
+	return o, err
+}
+
+// look is the same in a cluster that is known to be the right one.
+func (r *workloadTolerations) look(ctx context.Context, desired wanted) (o observation, err error) {
 	t := desired.target
+	o.nonce = desired.claim.Seal.Nonce
 	if t.Selector == nil {
 		for _, ref := range t.Each() {
 			w, err := r.Data.Cluster.Workload(ctx, ref, t.Path)
@@ -103,12 +112,6 @@ func (o observation) rollouts(desired wanted) []rollout.Tolerations {
 	return out
 }
 
-// released is a claim that gives everything up.
-func released(claim toleration.Claim) toleration.Claim {
-	claim.Release = true
-	return claim
-}
-
 // forget takes away what is held of workloads, and is not there any more.
 func (o observation) forget(desired wanted) func(record.Held) {
 	return func(held record.Held) { planner.Forget(o.change(desired).Workloads, held) }
@@ -118,8 +121,7 @@ func (o observation) forget(desired wanted) func(record.Held) {
 // whatever entry it is about. Of what was imported, only what carries a mark that the import has
 // seen is known to be owned.
 func left(claim toleration.Claim) toleration.Claim {
-	claim = released(claim)
-	claim.Tolerations = nil
+	claim.Release, claim.Tolerations = true, nil
 	imported := make(map[toleration.ID][]string, len(claim.Imported))
 	for id, generations := range claim.Imported {
 		imported[id] = slices.DeleteFunc(slices.Clone(generations), func(g string) bool { return g == "" })

@@ -10,14 +10,11 @@ import (
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/path"
-	"github.com/hashicorp/terraform-plugin-framework/resource"
-	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/kube"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/planner"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/rollout"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
-	"github.com/kubetaint/terraform-provider-kubetaint/internal/tf/managed"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/tf/message"
 	tfschema "github.com/kubetaint/terraform-provider-kubetaint/internal/tf/schema"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/tf/session"
@@ -25,79 +22,42 @@ import (
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/workload"
 )
 
-// ModifyPlan completes the plan, tells the other resources of the run what is
-// planned, and reports what it costs.
-//
-// It runs again at apply: nothing that it learns from the cluster may go into
-// the plan itself.
-func (r *workloadTolerations) ModifyPlan(ctx context.Context, req resource.ModifyPlanRequest, resp *resource.ModifyPlanResponse) {
-	if r.Data == nil {
-		return
-	}
-	defer func() { r.Data.Distinguish(ctx, &resp.Diagnostics, resp.Plan, req.State) }()
-	own := managed.LoadOwnership[toleration.ID](ctx, req.Private, session.IDOf(ctx, req.State), &resp.Diagnostics)
-	var state, plan model
-	if !req.State.Raw.IsNull() {
-		resp.Diagnostics.Append(req.State.Get(ctx, &state)...)
-		r.Data.NoteDestroy(ctx, req.Plan, "workload_tolerations", state.freshID, &resp.Diagnostics)
-		var err error
-		if own, err = r.ownership(ctx, req.Private, state, &resp.Diagnostics); err != nil {
-			r.Data.Unreadable("the tolerations of \""+state.ID.ValueString()+"\"", err, &resp.Diagnostics)
-			return
-		}
-		own.RefuseImportedTwice(r.Data, state.ID.ValueString(), req.Plan.Raw.IsNull(), &resp.Diagnostics)
-	}
-	if req.Plan.Raw.IsNull() {
-		if desired, known := state.desired(ctx, own, &resp.Diagnostics); known {
-			desired.claim, desired.noWait = released(desired.claim), true
-			r.preview(ctx, desired, own, &resp.Diagnostics)
-		}
-		return
-	}
-	resp.Diagnostics.Append(req.Plan.Get(ctx, &plan)...)
-	if resp.Diagnostics.HasError() {
-		return
-	}
-	creating := req.State.Raw.IsNull()
-	if !creating {
-		plan.keepWording(ctx, state)
-	}
-	desired, known := plan.desired(ctx, own, &resp.Diagnostics)
-	if creating && known {
-		id := newID(r.Data.Owner, desired.target, desired.claim.Tolerations)
-		plan.ID, desired.claim.Owner, desired.claim.TakeOver = types.StringValue(id), id, true
-		r.Data.NoteCreate("workload_tolerations", id, &resp.Diagnostics)
-	}
-	resp.Diagnostics.Append(resp.Plan.Set(ctx, plan)...)
-	if !known || resp.Diagnostics.HasError() {
-		return
-	}
-	if !creating && resp.Plan.Raw.Equal(req.State.Raw) {
-		r.unchanged(ctx, desired, own, &resp.Diagnostics)
-		return
-	}
-	r.Data.RefuseOperators(path.Root("tolerations"), desired.claim.Tolerations, &resp.Diagnostics)
-	if !resp.Diagnostics.HasError() {
-		// None of a create.
-		before, _ := tfschema.Tolerations(ctx, state.Tolerations, &resp.Diagnostics)
-		desired.former = toleration.IDs(before)
-		r.preview(ctx, desired, own, &resp.Diagnostics)
+// register tells what others may take away that the resource has left behind.
+func (r *workloadTolerations) register(c change) {
+	if c.Verb != "create" {
+		r.Data.Keys.Register(c.Model.ID.ValueString(), c.Own.ListSeal())
 	}
 }
 
-// unchanged tells the others what running pods carry. The workloads are known from
-// the refresh; where they are not, nothing is said.
-func (r *workloadTolerations) unchanged(ctx context.Context, desired wanted, own ownership, diags *diag.Diagnostics) {
+// Claim tells the others what running pods carry. The workloads are known from the refresh; where they are not,
+// nothing is said.
+func (r *workloadTolerations) Claim(ctx context.Context, c change, known bool, diags *diag.Diagnostics) {
+	r.register(c)
+	if !known || diags.HasError() {
+		return
+	}
 	var ignored diag.Diagnostics
-	observed, err := r.observe(ctx, desired, own.Cluster, &ignored)
+	observed, err := r.observe(ctx, c.Want, c.Own.Cluster, &ignored)
 	if err == nil && !ignored.HasError() {
-		r.claim(desired, observed, own, diags)
-		r.note(desired, observed, nil)
+		r.claim(c.Want, observed, c.Own, diags)
+		r.note(c.Want, observed, nil)
 	}
 }
 
-// preview reports what the change would do, as diagnostics.
-func (r *workloadTolerations) preview(ctx context.Context, desired wanted, own ownership, diags *diag.Diagnostics) {
+// Preview tells the other resources of the run what is planned, and reports what it costs.
+func (r *workloadTolerations) Preview(ctx context.Context, c change, diags *diag.Diagnostics) {
+	r.register(c)
+	desired, own := c.Want, c.Own
+	if c.Verb != "delete" {
+		r.Data.RefuseOperators(path.Root("tolerations"), desired.claim.Tolerations, diags)
+	}
+	if diags.HasError() {
+		return
+	}
+	if c.Former != nil {
+		before, _ := tfschema.Tolerations(ctx, c.Former.Tolerations, diags)
+		desired.former = toleration.IDs(before)
+	}
 	observed, err := r.observe(ctx, desired, own.Cluster, diags)
 	if diags.HasError() {
 		return

@@ -9,7 +9,6 @@ import (
 	"slices"
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
-	"github.com/hashicorp/terraform-plugin-framework/resource"
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/kube"
@@ -18,59 +17,106 @@ import (
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/record"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/rollout"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/tf/managed"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/tf/message"
 	tfschema "github.com/kubetaint/terraform-provider-kubetaint/internal/tf/schema"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/toleration"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/workload"
 )
 
-// Read compares the workloads with the state. A toleration that is not there any
+// Observe reads the workloads that are meant, and those that are no longer meant and carry ownership records of the
+// resource.
+func (r *workloadTolerations) Observe(ctx context.Context, m model, own ownership, diags *diag.Diagnostics) (observation, error) {
+	desired, known := m.Desired(ctx, own, diags)
+	if !known {
+		return observation{}, nil
+	}
+	o, err := r.look(ctx, desired)
+	return o, unread(desired, err, diags)
+}
+
+// unread words what is wrong with a workload, and returns any other error. State is dropped where the named workload
+// does not exist, or not even its kind.
+func unread(desired wanted, err error, diags *diag.Diagnostics) error {
+	switch said := damaged(desired, err); {
+	case kube.Gone(err):
+		return managed.Gone(err)
+	case said != nil:
+		diags.Append(said)
+		return nil
+	case errors.As(err, new(*workload.ConfigError)):
+		diags.Append(explain("read", desired, err))
+		return nil
+	}
+	return err
+}
+
+// Recover finds the marks with the state's id.
+func (r *workloadTolerations) Recover(ctx context.Context, own ownership, state model, seen observation, diags *diag.Diagnostics) (ownership, error) {
+	desired, known := state.Desired(ctx, own, diags)
+	if !known {
+		return own, nil
+	}
+	own = recovered(own, state.ID.ValueString(), desired.claim.Tolerations, seen.workloads, diags)
+	lists := own.Find(state.ID.ValueString(), own.ListSeal())
+	for _, w := range seen.workloads {
+		lists.Lists(w.Grouped(), w.Record, nil)
+	}
+	if t := desired.target; t.Selector != nil && !diags.HasError() {
+		// An update may have left others, which the selector does not match any more.
+		_, marked, err := r.Data.Cluster.WorkloadsAndMarked(ctx, t.Ref, t.Selector, t.Path)
+		if err != nil {
+			return own, unread(desired, err, diags)
+		}
+		for _, m := range marked {
+			lists.Lists(m.Grouped(), m.Record, nil)
+		}
+	}
+	return own.See(record.Held{}, lists.Held), nil
+}
+
+// recovered finds out again what a private state held that is lost. Workloads
+// that have all that the state says may carry no mark of it: what others have
+// put there is left to them.
+func recovered(own ownership, id string, stored []corev1.Toleration, workloads []*workload.Workload, diags *diag.Diagnostics) ownership {
+	found := managed.GenerationsOf(id)
+	covered := len(workloads) > 0
+	for _, w := range workloads {
+		for _, mark := range w.Record {
+			found.Note(w.Title(), mark.Owner, mark.Generation)
+		}
+		for _, t := range stored {
+			covered = covered && toleration.CoveredBy(w.Tolerations, t)
+		}
+	}
+	objects := "No workload"
+	if covered {
+		objects = ""
+	}
+	return own.Recover(func() string { return found.One(objects, diags) })
+}
+
+// Refresh compares the workloads with the state. A toleration that is not there any
 // more leaves the state, and so the next plan adds it again; one that retires and
 // that nothing needs any more enters it, and so the next plan takes it away. What an
 // update has begun and not ended shows in it, so that the next plan goes on with that,
-// or takes it back.
-// Tolerations of others are never taken up. State is dropped on one ground
-// alone: the named workload does not exist, or not even its kind.
-func (r *workloadTolerations) Read(ctx context.Context, req resource.ReadRequest, resp *resource.ReadResponse) {
-	defer func() { r.Data.Distinguish(ctx, &resp.Diagnostics, req.State) }()
-	var state model
-	resp.Diagnostics.Append(req.State.Get(ctx, &state)...)
-	if resp.Diagnostics.HasError() {
-		return
+// or takes it back. Tolerations of others are never taken up.
+func (r *workloadTolerations) Refresh(ctx context.Context, state model, own ownership, seen observation, diags *diag.Diagnostics) (model, ownership, error) {
+	desired, known := state.Desired(ctx, own, diags)
+	if !known {
+		return state, own, nil
 	}
-	id, found := identityOf(ctx, state)
-	resp.Diagnostics.Append(found...)
-	tfschema.KeepIdentity(ctx, resp.Identity, id, &resp.Diagnostics)
-	own, err := r.ownership(ctx, req.Private, state, &resp.Diagnostics)
-	desired, known := state.desired(ctx, own, &resp.Diagnostics)
-	if err == nil && known && !resp.Diagnostics.HasError() {
-		var observed observation
-		if observed, err = r.observe(ctx, desired, own.Cluster, &resp.Diagnostics); err == nil && !resp.Diagnostics.HasError() {
-			own.Cluster, own = observed.cluster, own.Retain(observed.forget(desired))
-			r.Data.Keys.Register(state.ID.ValueString(), own.ListSeal())
-			err = r.refresh(ctx, &state, desired, observed, &resp.Diagnostics)
-		}
+	var err error
+	if desired.target.Selector != nil && seen.nonce != desired.claim.Seal.Nonce {
+		// What proves the marks was lost when these were looked for.
+		seen, err = r.look(ctx, desired)
 	}
-	switch {
-	case kube.Gone(err):
-		resp.State.RemoveResource(ctx)
-		return
-	case err != nil:
-		// The stored state stays as it is.
-		if said := damaged(desired, err); said != nil {
-			resp.Diagnostics.Append(said)
-			return
-		}
-		if errors.As(err, new(*workload.ConfigError)) {
-			resp.Diagnostics.Append(explain("read", desired, err))
-			return
-		}
-		r.Data.Unreadable("the tolerations of "+desired.target.title(), err, &resp.Diagnostics)
-		return
-	case resp.Diagnostics.HasError() || !known:
-		return
+	if err == nil {
+		own = own.Retain(seen.forget(desired))
+		r.Data.Keys.Register(state.ID.ValueString(), own.ListSeal())
+		err = r.refresh(ctx, &state, desired, seen, diags)
 	}
-	r.save(ctx, state, own, &resp.State, resp.Identity, resp.Private, &resp.Diagnostics)
+	return state, own, unread(desired, err, diags)
 }
 
 // refresh puts into the state what the workloads have of it.

@@ -18,7 +18,7 @@ import (
 // Model is a resource as it is in configuration, plan and state. It may be Timed and Linked as well.
 type Model[M, W any, ID comparable] interface {
 	// Title names what is managed, such as: the tolerations of namespace "a".
-	Title() string
+	Title(ctx context.Context) string
 	// Identity is what an import block by identity names.
 	Identity(ctx context.Context, diags *diag.Diagnostics) any
 	// NewID returns the id of a create, "" while it is not known. A create that was killed
@@ -94,9 +94,9 @@ type Type[M, W, S any, ID comparable] interface {
 	// Observe reads what the model is about.
 	Observe(ctx context.Context, m M, own Ownership[ID], diags *diag.Diagnostics) (S, error)
 	// Recover finds out again what a private state held that is lost.
-	Recover(ctx context.Context, own Ownership[ID], state M, seen S, diags *diag.Diagnostics) Ownership[ID]
-	// Refresh returns the state with what is observed of it. Like Observe, it drops the state by the
-	// error Gone, and by nothing else.
+	Recover(ctx context.Context, own Ownership[ID], state M, seen S, diags *diag.Diagnostics) (Ownership[ID], error)
+	// Refresh returns the state with what is observed of it. These three drop the state by the error
+	// Gone, and by nothing else.
 	Refresh(ctx context.Context, state M, own Ownership[ID], seen S, diags *diag.Diagnostics) (M, Ownership[ID], error)
 	// Claim notes what is planned where that changes nothing, or is not known yet, so that a second
 	// resource that wants the same is told at plan.

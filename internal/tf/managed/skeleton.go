@@ -125,7 +125,7 @@ func (r *Skeleton[M, W, S, ID]) Read(ctx context.Context, req resource.ReadReque
 	tfschema.KeepIdentity(ctx, resp.Identity, state.Identity(ctx, diags), diags)
 	seen, cluster, err := r.Look(ctx, state, own, diags)
 	if err == nil && r.lost(own) && !diags.HasError() {
-		own = r.Type.Recover(ctx, own, state, seen, diags)
+		own, err = r.Type.Recover(ctx, own, state, seen, diags)
 	}
 	own.Cluster = cluster
 	if err == nil && !diags.HasError() {
@@ -136,7 +136,7 @@ func (r *Skeleton[M, W, S, ID]) Read(ctx context.Context, req resource.ReadReque
 		resp.State.RemoveResource(ctx)
 	case err != nil:
 		// The stored state stays as it is.
-		r.Data.Unreadable(state.Title(), err, diags)
+		r.Data.Unreadable(state.Title(ctx), err, diags)
 	case !diags.HasError():
 		Save(ctx, state, own, &resp.State, resp.Identity, resp.Private, diags)
 		if linked, is := any(state).(Linked); is {
@@ -181,7 +181,7 @@ func (r *Skeleton[M, W, S, ID]) ModifyPlan(ctx context.Context, req resource.Mod
 		r.Data.NoteDestroy(ctx, req.Plan, r.Name, (*state).NewID, diags)
 		var err error
 		if c.Own, err = r.recovered(ctx, c.Own, *state, diags); err != nil {
-			r.Data.Unreadable((*state).Title(), err, diags)
+			r.Data.Unreadable((*state).Title(ctx), err, diags)
 			return
 		}
 		c.Own.RefuseImportedTwice(r.Data, session.IDOf(ctx, req.State), req.Plan.Raw.IsNull(), diags)
@@ -283,7 +283,7 @@ func (r *Skeleton[M, W, S, ID]) recovered(ctx context.Context, own Ownership[ID]
 	if err != nil || diags.HasError() {
 		return own, err
 	}
-	return r.Type.Recover(ctx, own, state, seen, diags), nil
+	return r.Type.Recover(ctx, own, state, seen, diags)
 }
 
 // owned returns what an existing instance owns, on the cluster that it is on.
