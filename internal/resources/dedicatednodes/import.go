@@ -33,41 +33,41 @@ import (
 
 const importForms = "Write nodes/NAME[,NAME...]/KEY:EFFECT[,KEY:EFFECT...], selector/SELECTOR/KEY:EFFECT[,KEY:EFFECT...] or machine_sets/NAMESPACE/NAME/KEY:EFFECT[,KEY:EFFECT...], such as selector/pool=gpu/dedicated:NoExecute."
 
-// ImportState takes taints that are on nodes into the state. Where these carry
+// Import takes taints that are on nodes into the state. Where these carry
 // the marks of a kubetaint_dedicated_nodes, its labels, workloads and policy are found by
 // the same marks; where they do not, these come with the
 // configuration. It writes nothing to the cluster.
-func (r *dedicatedNodes) ImportState(ctx context.Context, req resource.ImportStateRequest, resp *resource.ImportStateResponse) {
-	target, ids, ok := managed.WantedImport(ctx, req, importForms, &resp.Diagnostics)
+func (r *dedicatedNodes) Import(ctx context.Context, req resource.ImportStateRequest, diags *diag.Diagnostics) (model, ownership) {
+	target, ids, ok := managed.WantedImport(ctx, req, importForms, diags)
 	if !ok {
-		return
+		return model{}, ownership{}
 	}
 	if target.Selector == nil && target.Names == nil && target.MachineSets == nil {
 		target = planner.Target{Names: []string{target.Name}}
 	}
-	observed, err := r.observe(ctx, wanted{nodes: planner.NodeTaints{Target: target}}, "", &resp.Diagnostics)
+	observed, err := r.observe(ctx, wanted{nodes: planner.NodeTaints{Target: target}}, "", diags)
 	if err != nil {
-		resp.Diagnostics.Append(message.UnableTo("import the dedication of "+message.Place(target), err))
-		return
+		diags.Append(message.UnableTo("import the dedication of "+message.Place(target), err))
+		return model{}, ownership{}
 	}
 	var readable bool
 	if target.MachineSets == nil {
-		readable = message.ReadableNodes(observed.nodes, target, &resp.Diagnostics)
+		readable = message.ReadableNodes(observed.nodes, target, diags)
 	} else {
-		readable = message.ReadableSets(observed.sets, *target.MachineSets, &resp.Diagnostics)
+		readable = message.ReadableSets(observed.sets, *target.MachineSets, diags)
 		observed.nodes = templates(*target.MachineSets, observed.sets)
 	}
-	found, ok := managed.InspectTaints(observed.nodes, target, ids, &resp.Diagnostics)
+	found, ok := managed.InspectTaints(observed.nodes, target, ids, diags)
 	if !readable || !ok {
-		return
+		return model{}, ownership{}
 	}
-	own, state := managed.NewOwnership[taint.ID](observed.cluster), imported(ctx, target, found, &resp.Diagnostics)
+	own, state := managed.NewOwnership[taint.ID](observed.cluster), imported(ctx, target, found, diags)
 	held, lists := found.Held(own.HeldSeal(), target), record.Held{}
 	if strings.Contains(found.Owner, "/"+kind+"/") {
 		state.ID = types.StringValue(found.Owner)
-		own.Generation = onlyGeneration(found, &resp.Diagnostics)
-		lists = r.takeMarked(ctx, &state, own, target, observed.nodes, &resp.Diagnostics)
-		r.takePolicy(ctx, &state, own, &resp.Diagnostics)
+		own.Generation = onlyGeneration(found, diags)
+		lists = r.takeMarked(ctx, &state, own, target, observed.nodes, diags)
+		r.takePolicy(ctx, &state, own, diags)
 		noteLabels(own, found.Owner, target, observed.nodes, held)
 		if target.MachineSets != nil {
 			meant := slices.DeleteFunc(slices.Clone(observed.sets), func(o machineset.Observed) bool { return !target.MachineSets.Matches(o.Set) })
@@ -76,15 +76,10 @@ func (r *dedicatedNodes) ImportState(ctx context.Context, req resource.ImportSta
 	} else {
 		own.Imported = found.Generations
 	}
-	if resp.Diagnostics.HasError() {
-		return
-	}
-	own = own.See(held, lists)
-	desired, _ := state.desired(ctx, own, &resp.Diagnostics)
 	if state.ID.IsNull() {
-		state.ID = types.StringValue(newID(r.Data.Owner, desired))
+		state = state.WithID(state.NewID(ctx, r.Data.Owner))
 	}
-	r.save(ctx, state, own, desired, &resp.State, resp.Identity, resp.Private, &resp.Diagnostics)
+	return state, own.See(held, lists)
 }
 
 // templates stands for MachineSets with nodes that have what their templates have.

@@ -8,13 +8,13 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/hashicorp/terraform-plugin-framework-timeouts/resource/timeouts"
 	"github.com/hashicorp/terraform-plugin-framework/attr"
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/types"
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/admission"
@@ -23,8 +23,10 @@ import (
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/planner"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/record"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/tf/managed"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/tf/message"
 	tfschema "github.com/kubetaint/terraform-provider-kubetaint/internal/tf/schema"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/tf/session"
 )
 
 // model is the resource as it is in configuration, plan and state.
@@ -48,6 +50,46 @@ type model struct {
 type identity struct {
 	Target types.String `tfsdk:"target"`
 	Taints types.List   `tfsdk:"taints"`
+}
+
+// ownership is what the resource remembers beside its state, and change what a plan or an apply is about.
+type (
+	ownership = managed.Ownership[taint.ID]
+	change    = managed.Change[model, wanted, taint.ID]
+)
+
+const (
+	// kind is in ids between the owner and the nodes.
+	kind = "dedicated_nodes"
+
+	// defaultTimeout leaves slow rollouts their time.
+	defaultTimeout = 20 * time.Minute
+
+	// machinesTimeout leaves machines theirs, as kubetaint_machine_set_taints does.
+	machinesTimeout = 60 * time.Minute
+)
+
+// Title names what is read.
+func (m model) Title(context.Context) string {
+	return "the nodes and workloads of \"" + m.ID.ValueString() + "\""
+}
+
+// Links is null: the workloads are its own.
+func (m model) Links() types.Set { return types.SetNull(types.StringType) }
+
+// Timeout returns how long a change may take.
+func (m model) Timeout(ctx context.Context, verb string, diags *diag.Diagnostics) time.Duration {
+	usual := machinesTimeout
+	if m.MachineSets.IsNull() {
+		usual = defaultTimeout
+	}
+	return tfschema.Timeout(ctx, m.Timeouts, verb, usual, diags)
+}
+
+// WithID returns the model with this id.
+func (m model) WithID(id string) model {
+	m.ID = types.StringValue(id)
+	return m
 }
 
 // noDrift is the value of drift when in sync.
@@ -115,9 +157,9 @@ func (m model) labels(ctx context.Context, diags *diag.Diagnostics) (map[string]
 	return out, !diags.HasError()
 }
 
-// desired returns what the model wants and what it may call its own; false
+// Desired returns what the model wants and what it may call its own; false
 // while any of it is not known or something is wrong.
-func (m model) desired(ctx context.Context, own ownership, diags *diag.Diagnostics) (wanted, bool) {
+func (m model) Desired(ctx context.Context, own ownership, diags *diag.Diagnostics) (wanted, bool) {
 	target, targetKnown := m.target(ctx, diags)
 	taints, taintsKnown := tfschema.Taints(ctx, m.Taints, diags)
 	wantedLabels, labelsKnown := m.labels(ctx, diags)
@@ -158,22 +200,33 @@ func (m model) desired(ctx context.Context, own ownership, diags *diag.Diagnosti
 	return w, policyKnown
 }
 
-// as is the same for the resource of another id, which adopts what carries
-// that id, as a create does.
-func (w wanted) as(id string) wanted {
-	w.nodes.Claim.Owner, w.nodes.Claim.TakeOver = id, true
-	w.labels.Claim.Owner, w.labels.Claim.TakeOver = id, true
+// TakingOver is the same of a create, which adopts what carries its id.
+func (w wanted) TakingOver() wanted {
+	w.nodes.Claim.TakeOver, w.labels.Claim.TakeOver = true, true
 	w.members = slices.Clone(w.members)
 	for i := range w.members {
-		m := &w.members[i]
-		m.claim.Owner, m.claim.TakeOver = id, true
-		m.pin.Owner, m.pin.TakeOver = id, true
+		w.members[i].claim.TakeOver, w.members[i].pin.TakeOver = true, true
 	}
 	w.policies = slices.Clone(w.policies)
 	for i := range w.policies {
-		w.policies[i].Owner, w.policies[i].TakeOver = id, true
+		w.policies[i].TakeOver = true
 	}
 	return w
+}
+
+// Entries are the taints that are wanted.
+func (w wanted) Entries() []taint.ID { return taint.IDs(w.nodes.Claim.Taints) }
+
+// remembering is the same with what a plan has left for its apply.
+func (w wanted) remembering(m session.Memory) wanted {
+	w.nodes.Known, w.nodes.MachinesPlanned, w.nodes.Replaced = m.Known, m.MachinesPlanned, m.Replaced
+	return w
+}
+
+// Released returns what the state names.
+func (m model) Released(ctx context.Context, own ownership, diags *diag.Diagnostics) (wanted, bool) {
+	desired, known := m.Desired(ctx, own, diags)
+	return desired.released().retire(desired), known
 }
 
 // released is the same given up.
@@ -206,33 +259,21 @@ func (m model) same(other model) bool {
 		m.Evictions.Equal(other.Evictions) && m.Timeouts.Equal(other.Timeouts)
 }
 
-// identityOf makes the identity from what is desired.
-func identityOf(ctx context.Context, desired wanted, diags *diag.Diagnostics) identity {
-	list, found := types.ListValueFrom(ctx, types.StringType, taintIDs(desired.nodes.Claim.Taints))
-	diags.Append(found...)
-	return identity{Target: types.StringValue(desired.nodes.Target.String()), Taints: list}
+// Identity is what an import block by identity names.
+func (m model) Identity(ctx context.Context, diags *diag.Diagnostics) any {
+	desired, _ := m.Desired(ctx, ownership{}, diags)
+	return identity{Target: types.StringValue(desired.nodes.Target.String()), Taints: managed.TaintIDs(ctx, desired.nodes.Claim.Taints, diags)}
 }
 
-func taintIDs(taints []corev1.Taint) []string {
-	ids := make([]string, len(taints))
-	for i, t := range taints {
-		ids[i] = taint.IDOf(t).String()
-	}
-	return ids
-}
-
-// freshID returns the id that a create of the same configuration would get; none where it is
-// not known.
-func (m model) freshID(ctx context.Context, owner string) string {
-	desired, known := m.desired(ctx, ownership{}, &diag.Diagnostics{})
+// NewID returns the id of a create, which has its nodes and taints.
+func (m model) NewID(ctx context.Context, owner string) string {
+	desired, known := m.Desired(ctx, ownership{}, &diag.Diagnostics{})
 	if !known {
 		return ""
 	}
-	return newID(owner, desired)
-}
-
-// newID is the id of a resource that is created for these nodes and taints. It
-// can be told at plan, and a create that was killed finds its own marks by it.
-func newID(owner string, desired wanted) string {
-	return strings.Join([]string{owner, kind, desired.nodes.Target.String(), strings.Join(taintIDs(desired.nodes.Claim.Taints), ",")}, "/")
+	var ids []string
+	for _, id := range desired.Entries() {
+		ids = append(ids, id.String())
+	}
+	return strings.Join([]string{owner, kind, desired.nodes.Target.String(), strings.Join(ids, ",")}, "/")
 }

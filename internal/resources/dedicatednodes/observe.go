@@ -27,7 +27,9 @@ import (
 // observation is what the cluster shows of what is wanted.
 type observation struct {
 	cluster string
-	nodes   []*snapshot.Node
+	// of is what was looked for.
+	of    wanted
+	nodes []*snapshot.Node
 	// sets are all MachineSets, where any are meant.
 	sets []machineset.Observed
 	// members are the workloads that exist; absent those that do not.
@@ -52,11 +54,19 @@ type absence struct {
 // observe reads nodes and workloads. A cluster other than the expected one is an
 // error in the diagnostics, before anything else is read.
 func (r *dedicatedNodes) observe(ctx context.Context, desired wanted, expected string, diags *diag.Diagnostics) (observation, error) {
-	id, err := r.Data.Identify(ctx, expected, diags)
-	o := observation{cluster: id}
+	cluster, err := r.Data.Identify(ctx, expected, diags)
 	if err != nil || diags.HasError() {
-		return o, err
+		return observation{}, err
 	}
+	o, err := r.look(ctx, desired, diags)
+	o.cluster = cluster
+	return o, err
+}
+
+// look is the same in a cluster that is known to be the right one.
+func (r *dedicatedNodes) look(ctx context.Context, desired wanted, diags *diag.Diagnostics) (observation, error) {
+	o := observation{of: desired}
+	var err error
 	if o.nodes, err = r.Data.Cluster.Nodes(ctx); err != nil {
 		return o, err
 	}

@@ -10,8 +10,6 @@ import (
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/path"
-	"github.com/hashicorp/terraform-plugin-framework/resource"
-	"github.com/hashicorp/terraform-plugin-framework/types"
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/label"
@@ -19,7 +17,6 @@ import (
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/rollout"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
-	"github.com/kubetaint/terraform-provider-kubetaint/internal/tf/managed"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/tf/message"
 	tfschema "github.com/kubetaint/terraform-provider-kubetaint/internal/tf/schema"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/tf/session"
@@ -27,106 +24,48 @@ import (
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/workload"
 )
 
-// ModifyPlan completes the plan and reports what it would do to pods.
-//
-// It is silent where nothing changes, where something that it depends on is not
-// known yet, and where no pod is affected. It runs again at apply, with the
-// pods of that moment: nothing that it learns from the cluster may go into the
-// plan itself.
-func (r *dedicatedNodes) ModifyPlan(ctx context.Context, req resource.ModifyPlanRequest, resp *resource.ModifyPlanResponse) {
-	if r.Data == nil {
-		return
-	}
-	defer func() { r.Data.Distinguish(ctx, &resp.Diagnostics, resp.Plan, req.State) }()
-	// Of a replacement, that of what is replaced: it claims the same a second time.
-	own := managed.LoadOwnership[taint.ID](ctx, req.Private, session.IDOf(ctx, req.State), &resp.Diagnostics)
-	var state *model
-	if !req.State.Raw.IsNull() {
-		state = &model{}
-		resp.Diagnostics.Append(req.State.Get(ctx, state)...)
-		r.Data.NoteDestroy(ctx, req.Plan, kind, state.freshID, &resp.Diagnostics)
-		var err error
-		if own, err = r.ownership(ctx, req.Private, *state, &resp.Diagnostics); err != nil {
-			r.Data.Unreadable("the nodes and workloads of \""+state.ID.ValueString()+"\"", err, &resp.Diagnostics)
-			return
-		}
-		own.RefuseImportedTwice(r.Data, state.ID.ValueString(), req.Plan.Raw.IsNull(), &resp.Diagnostics)
-	}
-	if resp.Diagnostics.HasError() {
-		return
-	}
-	if req.Plan.Raw.IsNull() {
-		if desired, known := state.desired(ctx, own, &resp.Diagnostics); known {
-			desired.nodes.Known = r.Data.Join(ctx, resp.Private, &resp.Diagnostics)
-			session.ForgetReplaced(ctx, resp.Private, &resp.Diagnostics)
-			r.preview(ctx, *state, desired.released().retire(desired), nil, own, resp.Private, &resp.Diagnostics)
-		}
-		return
-	}
-	var plan model
-	resp.Diagnostics.Append(req.Plan.Get(ctx, &plan)...)
-	if !resp.Diagnostics.HasError() {
-		r.plan(ctx, state, plan, own, resp)
+// register tells what others may take away that the resource has left behind.
+func (r *dedicatedNodes) register(c change) {
+	if c.Verb != "create" {
+		r.Data.Keys.Register(c.Model.ID.ValueString(), c.Own.ListSeal())
 	}
 }
 
-// plan completes the plan of a create, where there is no state, or of an update.
-func (r *dedicatedNodes) plan(ctx context.Context, state *model, plan model, own ownership, resp *resource.ModifyPlanResponse) {
-	unchanged := false
-	if state != nil {
-		plan.keepWording(ctx, *state)
-		unchanged = plan.same(*state) && len(state.Drift.Elements()) == 0 && !own.Drifted
-	}
-	if !unchanged {
-		// In sync after an apply: this is known without looking at the cluster.
-		plan.Drift, plan.Steps = noDrift(), types.ListUnknown(types.StringType)
-	}
-	desired, known := plan.desired(ctx, own, &resp.Diagnostics)
-	desired.nodes.Known = r.Data.Join(ctx, resp.Private, &resp.Diagnostics)
-	session.NoteReplaced(ctx, state == nil, own.Generation, resp.Private, &resp.Diagnostics)
-	if state == nil && known {
-		plan.ID = types.StringValue(newID(r.Data.Owner, desired))
-		desired = desired.as(plan.ID.ValueString())
-		r.Data.NoteCreate(kind, plan.ID.ValueString(), &resp.Diagnostics)
-	}
-	resp.Diagnostics.Append(resp.Plan.Set(ctx, plan)...)
-	switch {
-	case !known || resp.Diagnostics.HasError():
-	case unchanged:
-		r.unchanged(ctx, desired, own, &resp.Diagnostics)
-	case state == nil:
-		r.preview(ctx, plan, desired, nil, own, resp.Private, &resp.Diagnostics)
-	default:
-		before, _ := state.desired(ctx, own, &resp.Diagnostics)
-		desired.replaces = areOthers(ctx, state.MachineSets, plan.MachineSets, &resp.Diagnostics)
-		r.preview(ctx, plan, desired.retire(before).without(before), before.members, own, resp.Private, &resp.Diagnostics)
-	}
-}
-
-// unchanged claims what a resource has that is not about to change, and tells the
+// Claim claims what a resource has that is not about to change, and tells the
 // others what running pods carry. Nodes and workloads are known from the refresh;
 // where they are not, nothing is said.
-func (r *dedicatedNodes) unchanged(ctx context.Context, desired wanted, own ownership, diags *diag.Diagnostics) {
+func (r *dedicatedNodes) Claim(ctx context.Context, c change, known bool, diags *diag.Diagnostics) {
+	r.register(c)
+	if !known || diags.HasError() {
+		return
+	}
 	var ignored diag.Diagnostics
-	observed, err := r.observe(ctx, desired, own.Cluster, &ignored)
+	observed, err := r.observe(ctx, c.Want, c.Own.Cluster, &ignored)
 	if err == nil && !ignored.HasError() {
-		warnUnreadable(desired, observed.nodes, diags)
-		warnUnreadableNodes(observed.changes(desired), diags)
-		for _, c := range observed.changes(desired).Sets {
+		warnUnreadable(c.Want, observed.nodes, diags)
+		warnUnreadableNodes(observed.changes(c.Want), diags)
+		for _, c := range observed.changes(c.Want).Sets {
 			if said := message.ExplainRecord(rollout.CheckSetChange(c), c.Set.Title(), "", path.Empty()); said != nil {
 				diags.Append(message.AsWarning(said))
 			}
 		}
-		r.claim(desired, observed, own, diags)
-		r.claimSets(desired, observed, own, diags)
-		r.note(desired, observed, nil)
+		r.claim(c.Want, observed, c.Own, diags)
+		r.claimSets(c.Want, observed, c.Own, diags)
+		r.note(c.Want, observed, nil)
 	}
 }
 
-// preview reports what the change would do, as diagnostics. The members of before
+// Preview reports what the change would do, as diagnostics. The members of before
 // that are not meant any more are given up.
-func (r *dedicatedNodes) preview(ctx context.Context, m model, desired wanted, before []member, own ownership, private session.PrivateWriter, diags *diag.Diagnostics) {
-	budget, budgetKnown := tfschema.BudgetOf(ctx, m.Evictions, r.Data.Evictions, diags)
+func (r *dedicatedNodes) Preview(ctx context.Context, c change, diags *diag.Diagnostics) {
+	r.register(c)
+	desired, own, before := c.Want.remembering(c.Memory), c.Own, []member(nil)
+	if c.Former != nil {
+		old, _ := c.Former.Desired(ctx, own, diags)
+		desired.replaces = areOthers(ctx, c.Former.MachineSets, c.Model.MachineSets, diags)
+		desired, before = desired.retire(old).without(old), old.members
+	}
+	budget, budgetKnown := tfschema.BudgetOf(ctx, c.Model.Evictions, r.Data.Evictions, diags)
 	strict := budgetKnown && budget.Set()
 	// Another cluster is not even looked through for marks.
 	_, err := r.Data.Identify(ctx, own.Cluster, diags)
@@ -148,7 +87,7 @@ func (r *dedicatedNodes) preview(ctx context.Context, m model, desired wanted, b
 		diags.Append(message.UnableTo("read the Machines of "+desired.place(), err))
 		return
 	}
-	session.NoteMachines(ctx, desired.nodes, private, diags)
+	session.NoteMachines(ctx, desired.nodes, c.Private, diags)
 	if !r.possible(desired, observed, own, diags) {
 		return
 	}

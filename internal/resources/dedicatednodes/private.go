@@ -4,43 +4,12 @@
 package dedicatednodes
 
 import (
-	"context"
-	"errors"
-
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/kube"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/tf/managed"
-	"github.com/kubetaint/terraform-provider-kubetaint/internal/tf/session"
 )
-
-// ownership is what the resource remembers beside its state.
-type ownership = managed.Ownership[taint.ID]
-
-// ownership loads the private state of an existing instance. Where it is lost,
-// because an update was killed, the marks with the state's id are ours. The error
-// is that of reading the cluster for it.
-func (r *dedicatedNodes) ownership(ctx context.Context, private session.PrivateReader, state model, diags *diag.Diagnostics) (ownership, error) {
-	own := managed.LoadOwnership[taint.ID](ctx, private, state.ID.ValueString(), diags)
-	r.Data.Keys.Register(state.ID.ValueString(), own.ListSeal())
-	if own.Sealed() || diags.HasError() {
-		return own, nil
-	}
-	desired, known := state.desired(ctx, own, diags)
-	if !known {
-		return own, nil
-	}
-	observed, err := r.observe(ctx, desired, own.Cluster, diags)
-	if err != nil || diags.HasError() {
-		return own, err
-	}
-	marked, err := r.Data.Cluster.MarkedAnywhere(ctx)
-	if err != nil && !errors.Is(err, kube.ErrForbidden) {
-		return own, err
-	}
-	return recovered(own, desired, observed, marked, diags), nil
-}
 
 // recovered finds out again what a private state held that is lost.
 func recovered(own ownership, desired wanted, observed observation, marked []kube.Marked, diags *diag.Diagnostics) ownership {

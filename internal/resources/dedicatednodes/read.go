@@ -5,70 +5,63 @@ package dedicatednodes
 
 import (
 	"context"
+	"errors"
 	"slices"
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
-	"github.com/hashicorp/terraform-plugin-framework/resource"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/kube"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/label"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/planner"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/tf/message"
-	tfschema "github.com/kubetaint/terraform-provider-kubetaint/internal/tf/schema"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/toleration"
 )
 
-// Read compares nodes and workloads with the state. The state keeps what was
-// applied last, so that a destroy finds all of it; only drift reports where the
-// cluster differs. Pods are not looked at: they come and go by themselves.
-func (r *dedicatedNodes) Read(ctx context.Context, req resource.ReadRequest, resp *resource.ReadResponse) {
-	defer func() { r.Data.Distinguish(ctx, &resp.Diagnostics, req.State) }()
-	var state model
-	resp.Diagnostics.Append(req.State.Get(ctx, &state)...)
-	if resp.Diagnostics.HasError() {
-		return
+// Observe reads what the state names and, after an update that failed, what that has left beside it: the state does not
+// name a workload that the update has added. Pods are not looked at: they come and go by themselves.
+func (r *dedicatedNodes) Observe(ctx context.Context, m model, own ownership, diags *diag.Diagnostics) (observation, error) {
+	desired, known := m.Desired(ctx, own, diags)
+	if !known {
+		return observation{}, nil
 	}
-	own, err := r.ownership(ctx, req.Private, state, &resp.Diagnostics)
-	desired, known := state.desired(ctx, own, &resp.Diagnostics)
-	tfschema.KeepIdentity(ctx, resp.Identity, identityOf(ctx, desired, &resp.Diagnostics), &resp.Diagnostics)
-	var observed observation
-	if err == nil && known && !resp.Diagnostics.HasError() {
-		desired, observed, err = r.look(ctx, desired, own, &resp.Diagnostics)
+	if own.Drifted && own.Sealed() {
+		var err error
+		if desired, err = r.leavers(ctx, desired, wanted{}); err != nil {
+			return observation{}, err
+		}
 	}
-	if err != nil {
-		// The stored state stays as it is.
-		r.Data.Unreadable("the nodes and workloads of \""+state.ID.ValueString()+"\"", err, &resp.Diagnostics)
-		return
-	}
-	if resp.Diagnostics.HasError() || !known {
-		return
-	}
-	own.Cluster, own = observed.cluster, own.Retain(observed.forget)
-	r.Data.Keys.Register(state.ID.ValueString(), own.ListSeal())
-	state.Drift = observed.drift(ctx, desired, &resp.Diagnostics)
-	own.Drifted = own.Drifted && len(state.Drift.Elements()) > 0
-	r.Data.Link(ctx, req.Private, resp.Private, &resp.Diagnostics)
-	r.save(ctx, state, own, desired, &resp.State, resp.Identity, resp.Private, &resp.Diagnostics)
+	return r.look(ctx, desired, diags)
 }
 
-// look observes what the state names and, after an update that failed, what that has left beside it: the
-// state does not name a workload that the update has added.
-func (r *dedicatedNodes) look(ctx context.Context, desired wanted, own ownership, diags *diag.Diagnostics) (wanted, observation, error) {
-	if own.Drifted {
-		// Another cluster is not even looked through for marks.
-		_, err := r.Data.Identify(ctx, own.Cluster, diags)
-		if err == nil && !diags.HasError() {
-			desired, err = r.leavers(ctx, desired, wanted{})
-		}
-		if err != nil || diags.HasError() {
-			return desired, observation{}, err
+// Recover finds the marks with the state's id.
+func (r *dedicatedNodes) Recover(ctx context.Context, own ownership, _ model, seen observation, diags *diag.Diagnostics) (ownership, error) {
+	marked, err := r.Data.Cluster.MarkedAnywhere(ctx)
+	if err != nil && !errors.Is(err, kube.ErrForbidden) {
+		return own, err
+	}
+	return recovered(own, seen.of, seen, marked, diags), nil
+}
+
+// Refresh compares nodes and workloads with the state. The state keeps what was
+// applied last, so that a destroy finds all of it; only drift reports where the
+// cluster differs.
+func (r *dedicatedNodes) Refresh(ctx context.Context, state model, own ownership, seen observation, diags *diag.Diagnostics) (model, ownership, error) {
+	if seen.of.lists.Nonce != own.Nonce {
+		// What proves the marks was lost when these were looked for.
+		var err error
+		if seen, err = r.Observe(ctx, state, own, diags); err != nil || diags.HasError() {
+			return state, own, err
 		}
 	}
-	observed, err := r.observe(ctx, desired, own.Cluster, diags)
-	return desired, observed, err
+	own = own.Retain(seen.forget)
+	r.Data.Keys.Register(state.ID.ValueString(), own.ListSeal())
+	state.Drift = seen.drift(ctx, seen.of, diags)
+	own.Drifted = own.Drifted && len(state.Drift.Elements()) > 0
+	return state, own, nil
 }
 
 // drift reports what is out of sync. What pods still need and waits to be taken

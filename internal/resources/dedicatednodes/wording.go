@@ -17,30 +17,34 @@ import (
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/toleration"
 )
 
-// keepWording plans what the state holds where the configuration says the same
-// in other words: an empty value and none, a selector written differently, a default that is written or not,
-// or workloads in another order.
+// Planned returns the model in sync, as an apply leaves it, in the words of the state: an empty value and none, a
+// selector written differently, a default that is written or not, or workloads in another order.
 // Terraform allows a provider to keep such a prior value. What was done last is
 // kept where nothing is left to do.
-func (m *model) keepWording(ctx context.Context, state model) {
+func (m model) Planned(ctx context.Context, state *model, own ownership, _ *diag.Diagnostics) model {
+	m.Drift, m.Steps = noDrift(), types.ListUnknown(types.StringType)
+	if state == nil {
+		return m
+	}
 	if sameTaints(ctx, m.Taints, state.Taints) {
 		m.Taints = state.Taints
 	}
-	if sameSelector(ctx, *m, state) {
+	if sameSelector(ctx, m, *state) {
 		m.NodeSelector = state.NodeSelector
 	}
 	if sameSets(ctx, m.MachineSets, state.MachineSets) {
 		m.MachineSets = state.MachineSets
 	}
-	if sameWorkloads(ctx, *m, state) {
+	if sameWorkloads(ctx, m, *state) {
 		m.Workloads = state.Workloads
 	}
-	if sameAdmission(ctx, *m, state) {
+	if sameAdmission(ctx, m, *state) {
 		m.Admission = state.Admission
 	}
-	if len(state.Drift.Elements()) == 0 && m.same(state) {
+	if len(state.Drift.Elements()) == 0 && m.same(*state) && !own.Drifted {
 		m.Steps, m.Drift = state.Steps, state.Drift
 	}
+	return m
 }
 
 // sameTaints reports whether two sets mean the same taints; false where that is not known, or where there is none.

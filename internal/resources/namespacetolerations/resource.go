@@ -90,17 +90,15 @@ func (r *namespaceTolerations) Recover(ctx context.Context, own ownership, state
 // Refresh compares the annotations with the state. An entry that is missing leaves the state, so that
 // the next plan adds it again; entries of others are never taken up.
 func (r *namespaceTolerations) Refresh(ctx context.Context, state model, own ownership, seen *kube.NamespaceLists, diags *diag.Diagnostics) (model, ownership, error) {
-	desired, known := state.Desired(ctx, own, diags)
-	if !known {
-		return state, own, nil
-	}
-	if seen.Err != nil {
+	switch desired, known := state.Desired(ctx, own, diags); {
+	case !known:
+	case seen.Err != nil:
 		diags.Append(message.ExplainLists("read", desired.Namespace, &rollout.ListsError{Err: seen.Err}))
-		return state, own, nil
+	default:
+		merged := desired.Merge(seen.Lists)
+		state.Default = refreshed(ctx, state.Default, desired.Default, merged.DefaultMerged, diags)
+		state.Allowed = refreshed(ctx, state.Allowed, desired.Allowed, merged.AllowedMerged, diags)
 	}
-	merged := desired.Merge(seen.Lists)
-	state.Default = refreshed(ctx, state.Default, desired.Default, merged.DefaultMerged, diags)
-	state.Allowed = refreshed(ctx, state.Allowed, desired.Allowed, merged.AllowedMerged, diags)
 	return state, own, nil
 }
 
@@ -160,17 +158,20 @@ func (r *namespaceTolerations) Preview(ctx context.Context, c change, diags *dia
 	if on, err := r.Data.Cluster.RestrictsTolerations(ctx, desired.Namespace); err == nil && !on {
 		message.WarnNoPlugIn(desired.Namespace, diags)
 	}
-	rejecting := message.WarnRejecting(desired.Namespace, merged.Lists, diags)
-	if len(merged.Allowed) == 0 {
-		return
+	if rejecting := message.WarnRejecting(desired.Namespace, merged.Lists, diags); len(merged.Allowed) > 0 {
+		r.warnForbidden(ctx, desired.Namespace, seen.Lists, merged.Lists, rejecting, diags)
 	}
+}
+
+// warnForbidden reports which pods could not be made again with the lists of after.
+func (r *namespaceTolerations) warnForbidden(ctx context.Context, namespace string, before, after admission.Lists, rejecting []corev1.Toleration, diags *diag.Diagnostics) {
 	snapshot, err := r.Data.Cluster.Snapshot(ctx)
 	switch {
 	case err == nil:
-		pods, owners := planner.NewlyForbidden(snapshot, desired.Namespace, seen.Lists, merged.Lists, rejecting)
-		message.WarnForbidden(desired.Namespace, pods, owners, diags)
+		pods, owners := planner.NewlyForbidden(snapshot, namespace, before, after, rejecting)
+		message.WarnForbidden(namespace, pods, owners, diags)
 	case !errors.Is(err, kube.ErrForbidden):
-		message.WarnForbiddenUnknown(desired.Namespace, err, diags)
+		message.WarnForbiddenUnknown(namespace, err, diags)
 	}
 }
 

@@ -69,19 +69,12 @@ func (r *tolerationPolicy) Recover(_ context.Context, own ownership, state model
 // Refresh compares the policy with the state. A policy that has another owner by now shows in
 // nothing but objects.
 func (r *tolerationPolicy) Refresh(ctx context.Context, state model, own ownership, seen *admission.Observed, diags *diag.Diagnostics) (model, ownership, error) {
-	if seen.Err != nil || seen.Generation != own.Generation {
-		state.Objects = wrong(ctx, map[string]string{admission.PolicyKind: admission.Different}, diags)
-		return state, own, nil
-	}
-	state.take(ctx, seen.Policy, own, diags)
-	objects := maps.Clone(seen.Differs)
-	if len(seen.Retiring) > 0 {
-		desired, known := state.Desired(ctx, own, diags)
-		nodes, err := r.Data.Cluster.Nodes(ctx)
-		if known && err == nil {
-			if plan, err := desired.Plan(seen, rollout.Taints(nodes), r.Data.Comparison != eviction.ComparisonOff); err == nil && retires(seen, plan) {
-				objects[admission.PolicyKind] = "retiring"
-			}
+	objects := map[string]string{admission.PolicyKind: admission.Different}
+	if seen.Err == nil && seen.Generation == own.Generation {
+		state.take(ctx, seen.Policy, own, diags)
+		objects = maps.Clone(seen.Differs)
+		if len(seen.Retiring) > 0 && r.retires(ctx, state, own, seen, diags) {
+			objects[admission.PolicyKind] = "retiring"
 		}
 	}
 	state.Objects = wrong(ctx, objects, diags)
@@ -89,8 +82,14 @@ func (r *tolerationPolicy) Refresh(ctx context.Context, state model, own ownersh
 }
 
 // retires reports whether a policy gives tolerations that nothing needs any more.
-func retires(seen *admission.Observed, plan admission.Plan) bool {
-	return plan.Policy != nil && len(plan.Policy.Retiring) < len(seen.Retiring)
+func (r *tolerationPolicy) retires(ctx context.Context, state model, own ownership, seen *admission.Observed, diags *diag.Diagnostics) bool {
+	desired, known := state.Desired(ctx, own, diags)
+	nodes, err := r.Data.Cluster.Nodes(ctx)
+	if !known || err != nil {
+		return false
+	}
+	plan, err := desired.Plan(seen, rollout.Taints(nodes), r.Data.Comparison != eviction.ComparisonOff)
+	return err == nil && plan.Policy != nil && len(plan.Policy.Retiring) < len(seen.Retiring)
 }
 
 // Apply makes the policy, and then the binding that puts it in force. A destroy deletes the binding

@@ -202,9 +202,7 @@ func (r *Skeleton[M, W, S, ID]) planDestroy(ctx context.Context, c Change[M, W, 
 	var known bool
 	c.Verb, c.Model = "delete", state
 	if c.Want, known = state.Released(ctx, c.Own, diags); known {
-		c.Known = r.join(ctx, c, diags)
-		session.ForgetReplaced(ctx, c.Private, diags)
-		r.Type.Preview(ctx, c, diags)
+		r.preview(ctx, c, diags)
 	}
 }
 
@@ -227,9 +225,13 @@ func (r *Skeleton[M, W, S, ID]) plan(ctx context.Context, c Change[M, W, ID], st
 		r.Type.Claim(ctx, c, known, diags)
 		return
 	}
-	if c.Known = r.join(ctx, c, diags); c.Links() != nil {
-		session.NoteReplaced(ctx, state == nil, c.Own.Generation, c.Private, diags)
-	}
+	r.preview(ctx, c, diags)
+}
+
+// preview leaves to the apply what it must know of the plan, and reports what the change does.
+func (r *Skeleton[M, W, S, ID]) preview(ctx context.Context, c Change[M, W, ID], diags *diag.Diagnostics) {
+	c.Known = r.join(ctx, c, diags)
+	session.NoteReplaced(ctx, c.Verb == "create" && c.Own.Generation != "", c.Private, diags)
 	r.Type.Preview(ctx, c, diags)
 }
 

@@ -175,12 +175,8 @@ func idsIn(sets []types.Set) []string {
 	return out
 }
 
-// Remembered returns the seals that the private state holds, without those that have no nonce: such a
+// remembered returns the seals that the private state holds, without those that have no nonce: such a
 // seal would believe every mark.
-func Remembered(ctx context.Context, from PrivateReader, diags *diag.Diagnostics) []record.Seal {
-	return remembered(ctx, from, diags)
-}
-
 func remembered(ctx context.Context, from PrivateReader, diags *diag.Diagnostics) []record.Seal {
 	raw, found := from.GetKey(ctx, keysKey)
 	diags.Append(found...)

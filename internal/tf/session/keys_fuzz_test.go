@@ -23,13 +23,13 @@ func FuzzRemembered(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, raw []byte) {
 		var diags diag.Diagnostics
-		known := Remembered(t.Context(), memory{keysKey: raw}, &diags)
+		known := remembered(t.Context(), memory{keysKey: raw}, &diags)
 		for _, seal := range known {
 			if seal.Nonce == "" {
 				t.Errorf("%q gives a seal without a nonce: %+v", raw, seal)
 			}
 		}
-		again := Remembered(t.Context(), memory{keysKey: written(known)}, &diags)
+		again := remembered(t.Context(), memory{keysKey: written(known)}, &diags)
 		if diff := cmp.Diff(known, again); diff != "" || diags.HasError() {
 			t.Errorf("%q is not read as it was written (-first +second):\n%s\n%v", raw, diff, diags)
 		}

@@ -53,7 +53,7 @@ func TestData_Link_remembersWhatEachProcessKnew(t *testing.T) {
 	}
 	var diags diag.Diagnostics
 	private := memory{keysKey: []byte(`["n"]`)}
-	if known := Remembered(t.Context(), private, &diags); !believed(known, made(0)) || !believed(known, made(7)) {
+	if known := remembered(t.Context(), private, &diags); !believed(known, made(0)) || !believed(known, made(7)) {
 		t.Error("what an earlier build remembered does not prove everything")
 	}
 	if (&Data{}).Link(t.Context(), private, private, &diags); string(private[keysKey]) != `["n"]` {
@@ -63,14 +63,14 @@ func TestData_Link_remembersWhatEachProcessKnew(t *testing.T) {
 	together.Keys.Register("id", at(4, made(1), made(3)))
 	together.Keys.Register("id", at(4, made(3)))
 	together.Keys.Register("nobody", record.Seal{})
-	if known := together.Frees(nil, false, Remembered(t.Context(), private, &diags)).Known; believed(known, made(1)) || !believed(known, made(3)) {
+	if known := together.Frees(nil, false, remembered(t.Context(), private, &diags)).Known; believed(known, made(1)) || !believed(known, made(3)) {
 		t.Error("what this process knows does not count first")
 	}
 	together.Link(t.Context(), private, private, &diags)
 	for name, known := range map[string][]record.Seal{
-		"remembered":              Remembered(t.Context(), private, &diags),
+		"remembered":              remembered(t.Context(), private, &diags),
 		"in a process without it": (&Data{}).Link(t.Context(), private, memory{}, &diags),
-		"with what it frees":      (&Data{}).Frees(nil, false, Remembered(t.Context(), private, &diags)).Known,
+		"with what it frees":      (&Data{}).Frees(nil, false, remembered(t.Context(), private, &diags)).Known,
 	} {
 		for epoch, want := range []bool{false, false, false, true, true, true} {
 			if got := believed(known, made(epoch)); got != want {
@@ -91,7 +91,7 @@ func TestRemembered_dropsKeysWithoutANonce(t *testing.T) {
 		`[null,"n",{},{"nonce":"m"}]`: 2, `null`: 0, `{}`: 0, `[1]`: 0,
 	} {
 		var diags diag.Diagnostics
-		known := Remembered(t.Context(), memory{keysKey: []byte(raw)}, &diags)
+		known := remembered(t.Context(), memory{keysKey: []byte(raw)}, &diags)
 		if len(known) != want || diags.HasError() {
 			t.Errorf("%s: %d seals are remembered, want %d: %v", raw, len(known), want, diags)
 		}
@@ -147,9 +147,9 @@ func TestData_Link_remembersGenerationsOfLiveResources(t *testing.T) {
 	}{
 		{"a plan with the resource", together.Link(t.Context(), private, private, &diags, ids), "g alone", ""},
 		{"a create without it", (&Data{}).Join(t.Context(), private, &diags, ids), "g alone", ""},
-		{"an update without it", Remembered(t.Context(), private, &diags), "g alone", ""},
+		{"an update without it", remembered(t.Context(), private, &diags), "g alone", ""},
 		{"a plan without it", (&Data{}).Link(t.Context(), private, private, &diags, ids), "g", ""},
-		{"an update after that", Remembered(t.Context(), private, &diags), "g", ""},
+		{"an update after that", remembered(t.Context(), private, &diags), "g", ""},
 		{"a plan that is not linked", (&Data{}).Link(t.Context(), private, private, &diags), "", ""},
 	} {
 		if got := current(tt.known, "id"); got != tt.id {

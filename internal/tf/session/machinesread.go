@@ -37,13 +37,3 @@ func (f planFlag) isSet(ctx context.Context, from PrivateReader, diags *diag.Dia
 func NoteMachines(ctx context.Context, taints planner.NodeTaints, to PrivateWriter, diags *diag.Diagnostics) {
 	machinesRead.set(ctx, taints.Machines != nil && !taints.SetsUnread, to, diags)
 }
-
-// MachinesPlanned reports whether the plan that is applied has read the Machines.
-func MachinesPlanned(ctx context.Context, from PrivateReader, diags *diag.Diagnostics) bool {
-	return machinesRead.isSet(ctx, from, diags)
-}
-
-// ForgetMachines ends that: a later destroy may have no plan, as that of a replacement.
-func ForgetMachines(ctx context.Context, to PrivateWriter, diags *diag.Diagnostics) {
-	machinesRead.set(ctx, false, to, diags)
-}

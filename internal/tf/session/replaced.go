@@ -16,22 +16,12 @@ import (
 // replacement is in the private state of the plan of a replacement.
 const replacement planFlag = "replaced"
 
-// NoteReplaced notes in the plan of a create that it is half of a replacement: then the private state
+// NoteReplaced notes in the plan of a create whether it is half of a replacement: then the private state
 // is that of what is replaced, with its generation. Terraform gives the half that destroys the same
-// private state (hashicorp/terraform internal/plans/changes.go, ResourceInstanceChange.Simplify).
-func NoteReplaced(ctx context.Context, creating bool, generation string, to PrivateWriter, diags *diag.Diagnostics) {
-	replacement.set(ctx, creating && generation != "", to, diags)
-}
-
-// Replaced reports whether a destroy is half of a replacement. Its other half may bring the taints
-// that pods need retired tolerations for: these are judged when it has.
-func Replaced(ctx context.Context, from PrivateReader, diags *diag.Diagnostics) bool {
-	return replacement.isSet(ctx, from, diags)
-}
-
-// ForgetReplaced ends that.
-func ForgetReplaced(ctx context.Context, to PrivateWriter, diags *diag.Diagnostics) {
-	replacement.set(ctx, false, to, diags)
+// private state (hashicorp/terraform internal/plans/changes.go, ResourceInstanceChange.Simplify). The half that
+// creates may bring the taints that pods need retired tolerations for: these are judged when it has.
+func NoteReplaced(ctx context.Context, is bool, to PrivateWriter, diags *diag.Diagnostics) {
+	replacement.set(ctx, is, to, diags)
 }
 
 // deferred are the taints that replacements of a run have taken away, and whose tolerations the half
