@@ -33,7 +33,7 @@ func (e *evaluation) report() *Report {
 	for _, name := range names {
 		count += len(s.Pods[name])
 	}
-	report := &Report{Pods: make([]PodVerdict, 0, count), Nodes: names, Gaps: s.Gaps, Deletes: e.change.Deletes}
+	report := &Report{Pods: make([]PodVerdict, 0, count), Nodes: names, Gaps: s.Gaps, Deletes: e.change.Deletes, does: e.does()}
 	for _, name := range names {
 		start := len(report.Pods)
 		node := e.node(name)
@@ -55,9 +55,7 @@ func newEvaluation(s *snapshot.Snapshot, change Change, comparison Comparison) *
 		judgements: map[judgeKey]judgement{}, groups: map[string]int{}, replaced: map[plannedKey]*snapshot.Scheduling{},
 		admitted: admitted{}, daemons: newDaemons(),
 	}
-	e.nodes = placement.New(s, placement.Change{
-		Taints: change.Taints, Labels: change.Labels, Drained: change.Drains, Closed: change.Closed, Comes: change.Comes, Leaving: e.leaving, Replaced: e.victim,
-	}, comparison == ComparisonOn)
+	e.nodes = placement.New(s, e.placing(), comparison == ComparisonOn)
 	return e
 }
 
@@ -324,15 +322,27 @@ func (e *evaluation) group(before, after []corev1.Taint) int {
 }
 
 // leaving returns which pods of a node do not keep their places on it, nil where all do: those
-// that a drain evicts, those that the node's taints may evict, and those whose workload the same run changes.
+// that a drain evicts, those that the node's taints may evict, and those that other changes of the same run evict or
+// replace.
 func (e *evaluation) leaving(name string) func(*snapshot.Pod) bool {
-	others := e.mayLeave(name)
+	others := either(e.mayLeave(name), e.leavesElsewhere(name))
 	if !e.change.Drains[name] {
 		return others
 	}
 	return func(pod *snapshot.Pod) bool {
 		return e.selects(pod) && !e.snapshot.RunsOnEveryNode(pod) || others != nil && others(pod)
 	}
+}
+
+// either joins two questions about a pod, nil for none.
+func either(a, b func(*snapshot.Pod) bool) func(*snapshot.Pod) bool {
+	if a == nil {
+		return b
+	}
+	if b == nil {
+		return a
+	}
+	return func(pod *snapshot.Pod) bool { return a(pod) || b(pod) }
 }
 
 func (e *evaluation) mayLeave(name string) func(*snapshot.Pod) bool {

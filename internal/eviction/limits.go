@@ -42,8 +42,9 @@ type Limits struct {
 type Excess struct {
 	Limit Limit
 	// Count is how many pods count, the upper end where that depends on the order, and Allowed how many
-	// may. Preempted are those of them that preemption evicts elsewhere.
-	Count, Allowed, Preempted int
+	// may. Preempted are those of them that preemption evicts elsewhere, and Others those that are missing of what
+	// other changes of the run evict, since this change takes the room.
+	Count, Allowed, Preempted, Others int
 	// Pods are their names, those of max_pending apart: replacements have none yet.
 	Pods []string
 	// Workloads are those of the pods, for only: each is what to add to it, in the order of the pods.
@@ -106,8 +107,9 @@ func (l Limits) Check(report *Report) error {
 		note(MaxPods, *l.MaxPods, found)
 	}
 	if l.MaxPending != nil {
-		missing := report.Outcome().Missing
-		note(MaxPending, *l.MaxPending, Excess{Count: missing.Max, Refused: report.Outcome().Refused.Max, Certain: int64(missing.Min) > *l.MaxPending})
+		missing, others := report.Outcome().Missing, report.Outcome().Others
+		sure := missing.Min + max(others.Missing.Min-others.Before.Max, 0)
+		note(MaxPending, *l.MaxPending, Excess{Count: missing.Max + others.Caused(), Others: others.Caused(), Refused: report.Outcome().Refused.Max, Certain: int64(sure) > *l.MaxPending})
 	}
 	if l.MaxLost != nil {
 		fails := report.ofFailedJobs()

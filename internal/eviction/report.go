@@ -27,7 +27,9 @@ type Report struct {
 	UnknownJobs bool
 
 	// unread is set where a changed node is none of those whose pods were read.
-	unread  bool
+	unread bool
+	// does is what the change does to nodes.
+	does    *snapshot.Others
 	outcome func() *placement.Outcome
 }
 
@@ -41,6 +43,7 @@ func Join(reports ...*Report) *Report {
 		out.Deletes = out.Deletes && r.Deletes
 		out.Nodes, out.Gaps = append(out.Nodes, r.Nodes...), append(out.Gaps, r.Gaps...)
 		out.unread, out.UnknownJobs = out.unread || r.unread, out.UnknownJobs || r.UnknownJobs
+		out.does = out.does.And(r.does)
 		for _, v := range r.Pods {
 			i, known := at[v.Pod.Key()]
 			switch {

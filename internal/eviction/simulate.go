@@ -28,12 +28,17 @@ func (r *Report) Outcome() *placement.Outcome {
 // simulating lets a report tell the outcome of its verdicts.
 func (e *evaluation) simulating(r *Report) {
 	r.outcome = sync.OnceValue(func() *placement.Outcome {
-		evicted := e.evictions(r.Pods)
+		own, elsewhere := e.evictions(r.Pods), e.elsewhere(r.Pods)
+		evicted := slices.Concat(own, elsewhere)
 		if !slices.ContainsFunc(evicted, func(one placement.Eviction) bool { return one.Scheduling != nil }) {
 			return &placement.Outcome{}
 		}
 		evicted = slices.Concat(evicted, e.arrivals(r.Nodes), e.successors())
-		return e.nodes.Simulate(evicted, placement.Orders, seed)
+		out := e.nodes.Simulate(evicted, placement.Orders, seed)
+		if out.Others.Missing.Max > 0 {
+			out.Others.Before = e.without(elsewhere)
+		}
+		return out
 	})
 }
 

@@ -9,7 +9,8 @@ import (
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
 )
 
-// baseline is the simulation without the change: of pods that are Pending, or replace terminating ones. What
+// baseline is the simulation without the change: of pods that are Pending, or replace terminating ones, or those that
+// other changes of the run evict. What
 // they do in it as well is not caused by the change.
 type baseline struct {
 	*simulation
@@ -21,7 +22,7 @@ type baseline struct {
 // mayPreemptAnyway reports whether pods may preempt that are there without the change as well.
 func (s *simulation) mayPreemptAnyway() bool {
 	return slices.ContainsFunc(s.replacements, func(r *replacement) bool {
-		return (r.waiting && r.after < 0 || r.successor) && !r.class.demand.Patient
+		return (r.waiting && r.after < 0 || r.successor || r.elsewhere) && !r.class.demand.Patient
 	})
 }
 
@@ -33,8 +34,13 @@ func (s *simulation) without(seed uint64, order int) {
 		return
 	}
 	if s.baseline.simulation == nil {
-		already := slices.DeleteFunc(slices.Clone(s.evictions), func(e Eviction) bool { return !e.successor() })
-		s.baseline = baseline{newSimulation(New(s.snapshot, Change{Replaced: s.Finder.change.Replaced}, s.comparison), already), map[*snapshot.Pod]bool{}}
+		already := slices.DeleteFunc(slices.Clone(s.evictions), func(e Eviction) bool { return !e.successor() && !e.Elsewhere })
+		change := Change{}
+		if s.Finder.change.Before != nil {
+			change = *s.Finder.change.Before
+		}
+		change.Replaced = s.Finder.change.Replaced
+		s.baseline = baseline{newSimulation(New(s.snapshot, change, s.comparison), already), map[*snapshot.Pod]bool{}}
 	}
 	b := s.baseline
 	b.work, b.limit = s.work, s.limit

@@ -30,6 +30,8 @@ type Change struct {
 	// Replaced returns the eviction of a pod that preemption evicts, with what its controller creates instead. nil
 	// means that all of them are replaced as they are, one independently of the other.
 	Replaced func(*snapshot.Pod) Eviction
+	// Before is what other changes of the run do without this one, nil for nothing.
+	Before *Change
 }
 
 // Placement is where a pod that replaces another one fits.

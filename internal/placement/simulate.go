@@ -30,6 +30,9 @@ type Eviction struct {
 	// Arrives is set for a pod that replaces none: a DaemonSet creates it, since the change lets it. It takes
 	// room, and counts nowhere.
 	Arrives bool
+	// Elsewhere is set for a pod that another change of the run evicts: what replaces it takes room, and counts
+	// among the Others alone.
+	Elsewhere bool
 	// Ordered is set for a pod of a StatefulSet that starts its pods one after the other, PolicyUnknown
 	// beside it where it may as well create them in parallel: in some orders it does.
 	Ordered, PolicyUnknown bool
@@ -65,6 +68,8 @@ type Outcome struct {
 	// Refused counts the latter alone, and Unplaced the Missing ones without them. Again counts the Placed
 	// ones whose node evicts them again, since they tolerate a taint of it for some seconds only.
 	Placed, Pending, NotCreated, Missing, Refused, Unplaced, Preempted, Again Range
+	// Others are the pods that other changes of the run evict.
+	Others Others
 	// UnmodelledQuotas are the ResourceQuotas, as namespace/name, that may keep replacements away and
 	// cannot be judged, UnknownQuotas is set where none were read.
 	UnmodelledQuotas []string
@@ -83,6 +88,33 @@ type Outcome struct {
 	groups map[*snapshot.Pod]*Group
 }
 
+// Others is what becomes of the replacements of pods that other changes of the run evict.
+type Others struct {
+	// Replacements is how many there are.
+	Replacements int
+	// Missing counts those of them that are Pending or not created, Before the same without this change, and All
+	// the Missing ones of all changes.
+	Missing, Before, All Range
+}
+
+// Caused is how many more of them are missing because of this change, at most.
+func (o Others) Caused() int { return max(o.Missing.Max-o.Before.Max, 0) }
+
+// join adds what another step of the same change does. The others are the same.
+func (o *Others) join(own, more Range, other Others) {
+	switch {
+	case o.Replacements+other.Replacements == 0:
+	case other.Replacements == 0:
+		o.All = o.All.plus(more)
+	case o.Replacements == 0:
+		*o, o.All = other, own.plus(other.All)
+	default:
+		worst := func(a, b Range) Range { return Range{max(a.Min, b.Min), max(a.Max, b.Max)} }
+		o.Missing, o.Before = worst(o.Missing, other.Missing), worst(o.Before, other.Before)
+		o.All = own.plus(more).plus(o.Missing)
+	}
+}
+
 // Of returns what becomes of the replacement of an evicted pod, nil where nothing replaces it.
 func (o *Outcome) Of(pod *snapshot.Pod) *Group { return o.groups[pod] }
 
@@ -92,6 +124,7 @@ func Join(outcomes ...*Outcome) *Outcome {
 	at := map[snapshot.WorkloadKey]int{}
 	for _, o := range outcomes {
 		out.fewest(o)
+		out.Others.join(out.Missing, o.Missing, o.Others)
 		out.Placed, out.Pending, out.NotCreated = out.Placed.plus(o.Placed), out.Pending.plus(o.Pending), out.NotCreated.plus(o.NotCreated)
 		out.Missing, out.Preempted = out.Missing.plus(o.Missing), out.Preempted.plus(o.Preempted)
 		out.Refused, out.Unplaced, out.Again = out.Refused.plus(o.Refused), out.Unplaced.plus(o.Unplaced), out.Again.plus(o.Again)
@@ -262,6 +295,9 @@ func (s *simulation) try(orders int, seed uint64) *Outcome {
 	out.UnmodelledStorage = s.unmodelledStorage()
 	out.UnmodelledQuotas, out.UnknownQuotas = slices.Sorted(maps.Keys(s.quotas.unmodelled)), f.snapshot.Quotas == nil
 	out.UnmodelledRanges, out.UnknownRanges = slices.Sorted(maps.Keys(s.unmodelledRanges)), f.snapshot.LimitRanges == nil
+	if out.Others.Replacements = s.elsewhere(); out.Others.Replacements == 0 {
+		out.Others = Others{}
+	}
 	out.groups = make(map[*snapshot.Pod]*Group, s.fixed)
 	for _, r := range s.replacements[:s.fixed] {
 		out.UnknownVolumeLimits = out.UnknownVolumeLimits || r.class.attached != nil && f.snapshot.Attachments.Limits == nil

@@ -117,7 +117,9 @@ type replacement struct {
 	// undecided is set where it is not known whether the pod that it replaces is evicted, successor for one
 	// that is created instead of a pod that is terminating already, absent in orders in which it is not.
 	undecided, successor, absent bool
-	workload                     int
+	// elsewhere is set where another change of the run evicts the pod that it replaces.
+	elsewhere bool
+	workload  int
 	// rank is its place in the queue among pods of equal priority.
 	rank int
 	set  *statefulSet
@@ -214,7 +216,8 @@ func (s *simulation) replace(e *Eviction) {
 	if one := s.isUndecided[e.Pod]; one != nil {
 		one.replacement, r.undecided = r, true
 	}
-	if r.successor = e.successor(); !r.successor && !e.Arrives {
+	r.elsewhere = e.Elsewhere
+	if r.successor = e.successor(); !r.successor && !e.Arrives && !e.Elsewhere {
 		s.join(r)
 	}
 	s.replacements = append(s.replacements, r)

@@ -36,8 +36,13 @@ func (s *simulation) collect(out *Outcome, victims map[*snapshot.Pod]int) {
 	for _, g := range s.groups {
 		g.placed, g.again = 0, 0
 	}
+	others := 0
 	for _, r := range s.replacements {
-		s.count(r)
+		if !r.elsewhere {
+			s.count(r)
+		} else if r.missing() {
+			others++
+		}
 	}
 	for _, g := range s.groups {
 		g.all.add(g.placed, first)
@@ -72,10 +77,28 @@ func (s *simulation) collect(out *Outcome, victims map[*snapshot.Pod]int) {
 	out.Pending.add(pending, first)
 	out.NotCreated.add(notCreated, first)
 	out.Missing.add(missing, first)
+	out.Others.Missing.add(others, first)
+	out.Others.All.add(missing+others, first)
 	out.Refused.add(refused, first)
 	out.Unplaced.add(missing-refused, first)
 	out.Preempted.add(len(s.preempted), first)
 	out.Again.add(again, first)
+}
+
+// missing reports whether it is Pending, or is not created and might be later.
+func (r *replacement) missing() bool {
+	return r.after != kept && r.node < 0 && len(r.class.scheduling.Forbidden) == 0
+}
+
+// elsewhere counts the replacements of pods that other changes of the run evict.
+func (s *simulation) elsewhere() int {
+	n := 0
+	for _, r := range s.replacements[:s.fixed] {
+		if r.elsewhere {
+			n++
+		}
+	}
+	return n
 }
 
 // count counts a replacement, or a pod that was Pending before, by what this order came to.

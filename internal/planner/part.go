@@ -39,11 +39,11 @@ func (p Plan) unhindered() bool {
 }
 
 // Roomy returns up to n nodes, beside some, that are most likely to take pods: ready ones without a cordon
-// and without taints that keep pods away, those with most CPU first.
+// and without taints that keep pods away, also of other resources of the run, those with most CPU first.
 func Roomy(s *snapshot.Snapshot, beside []string, n int) []string {
 	var fit []*snapshot.Node
 	for _, node := range s.SortedNodes() {
-		away := slices.ContainsFunc(node.Taints, func(t corev1.Taint) bool { return t.Effect != corev1.TaintEffectPreferNoSchedule })
+		away := slices.ContainsFunc(s.Others.Tainted(node.Name, node.Taints), func(t corev1.Taint) bool { return t.Effect != corev1.TaintEffectPreferNoSchedule })
 		if node.Ready && !node.Unschedulable && !away && !slices.Contains(beside, node.Name) {
 			fit = append(fit, node)
 		}

@@ -161,9 +161,11 @@ func (r *run) plan(ctx context.Context) (looked, error) {
 	return looked{plan, snapshot, desired.Workloads}, err
 }
 
-// orderOf returns how the steps of a change are put in order.
+// orderOf returns how the steps of a change are put in order. What resources do that the run has planned before counts as
+// it did at plan, until the cluster shows it.
 func (r *run) orderOf(change planner.Change) func(*snapshot.Snapshot) planner.Plan {
-	return func(s *snapshot.Snapshot) planner.Plan { return planner.Order(s, change, r.comparison) }
+	others := r.change.Effects.Before(r.change.Owner)
+	return func(s *snapshot.Snapshot) planner.Plan { return planner.Order(s.Beside(others), change, r.comparison) }
 }
 
 // planned is what other resources of the run have not changed yet of the tolerations of

@@ -38,6 +38,8 @@ type Change struct {
 	// Shared is what the resources of the run plan.
 	Links  []string
 	Shared *planner.Shared
+	// Effects are what plans of resources of the run do to nodes and pods.
+	Effects *planner.Effects
 	// Frees is the claim on what others have left behind for the sake of the taints: it goes after
 	// them, where no taint needs it any more. A claim that names no taint leaves it alone.
 	Frees toleration.Claim

@@ -61,6 +61,8 @@ type Snapshot struct {
 	NamespaceLabels map[string]labels.Set
 	// Admission is what is given to pods when they are made.
 	Admission *admission.Rules
+	// Others is what other resources of the run are about to change, nil for nothing.
+	Others *Others
 	// Gaps reports what could not be read, in sentences for the reader. Verdicts
 	// that depend on it are less exact, never wrong.
 	Gaps []string
@@ -275,7 +277,7 @@ func (s *Snapshot) SortedNodes() []*Node {
 func (s *Snapshot) With(nodes map[string]*Node, daemons map[types.UID]*Daemon) *Snapshot {
 	out := &Snapshot{
 		Nodes: maps.Clone(s.Nodes), Pods: s.Pods, Only: s.Only, Waiting: s.Waiting, Parents: s.Parents, Daemons: maps.Clone(s.Daemons), Ordered: s.Ordered, Jobs: s.Jobs,
-		Budgets: s.Budgets, Quotas: s.Quotas, LimitRanges: s.LimitRanges, Volumes: s.Volumes, Attachments: s.Attachments, Storage: s.Storage, NamespaceLabels: s.NamespaceLabels, Admission: s.Admission, Gaps: s.Gaps, OwnerGaps: s.OwnerGaps,
+		Budgets: s.Budgets, Quotas: s.Quotas, LimitRanges: s.LimitRanges, Volumes: s.Volumes, Attachments: s.Attachments, Storage: s.Storage, NamespaceLabels: s.NamespaceLabels, Admission: s.Admission, Others: s.Others, Gaps: s.Gaps, OwnerGaps: s.OwnerGaps,
 	}
 	maps.Copy(out.Nodes, nodes)
 	maps.Copy(out.Daemons, daemons)

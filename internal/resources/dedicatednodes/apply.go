@@ -55,7 +55,7 @@ func (r *dedicatedNodes) apply(ctx context.Context, verb string, m model, desire
 	}
 	change := rollout.Change{
 		Owner: desired.owner(), Labels: &desired.labels, Nodes: &desired.nodes, MachineSets: desired.sets(), Policies: desired.policies,
-		Shared: &r.Data.Planned, Frees: r.Data.Frees(desired.named(), desired.nodes.Replaced, desired.nodes.Known), Limits: budget.Limits,
+		Shared: &r.Data.Planned, Effects: &r.Data.Effects, Frees: r.Data.Frees(desired.named(), desired.nodes.Replaced, desired.nodes.Known), Limits: budget.Limits,
 	}
 	if change.MachineSets != nil {
 		change.MachineSets.AtOnce = int(r.Data.MaxConcurrentRollouts)

@@ -101,7 +101,7 @@ func (r *dedicatedNodes) Preview(ctx context.Context, c change, diags *diag.Diag
 	change.MachineSets.AtOnce = int(r.Data.MaxConcurrentRollouts)
 	change.Planned = r.Data.Planned.Tolerations(desired.owner(), nil)
 	taken := r.retained(ctx, desired, observed, &change, diags)
-	whole, snapshot, err := rollout.Ordered(ctx, r.Data.Cluster, snapshot, r.Data.OrderOf(change))
+	whole, snapshot, err := r.Data.Ordered(ctx, desired.owner(), snapshot, r.Data.OrderOf(change))
 	if err != nil {
 		r.note(desired, observed, nil)
 		session.NoPreview("what happens on "+desired.place(), "evicts and restarts", err, strict, r.Data, diags)

@@ -69,12 +69,20 @@ func exceeds(e *eviction.LimitsError, x eviction.Excess) string {
 	return fmt.Sprintf("%s %s be %s%s, and max_pods allows %d", pods, verb, removed, elsewhere(x), x.Allowed)
 }
 
-// Uncreated reports how many of the pods that exceed max_pending are not even created, "" for none.
+// Uncreated reports how many of the pods that exceed max_pending are not even created, or evicted by other resources, ""
+// for none.
 func Uncreated(x eviction.Excess) string {
-	if x.Refused == 0 {
+	var parts []string
+	if x.Refused > 0 {
+		parts = append(parts, fmt.Sprintf("%d not created", x.Refused))
+	}
+	if x.Others > 0 {
+		parts = append(parts, fmt.Sprintf("%d evicted by other resources", x.Others))
+	}
+	if len(parts) == 0 {
 		return ""
 	}
-	return fmt.Sprintf(" (%d not created)", x.Refused)
+	return " (" + strings.Join(parts, ", ") + ")"
 }
 
 // elsewhere reports how many of the pods run on nodes that do not change.

@@ -205,6 +205,8 @@ func Preview(s Subject, report *eviction.Report) (summary, detail string) {
 		summary = s.String() + " " + Removes(report) + " no pods, but " + Count(stranded, "pod") + " could not be scheduled there again"
 	case hedges.pods > 0:
 		summary = s.String() + " " + Removes(report) + " no pods, but " + Count(hedges.pods, "pod") + " might not be scheduled there again"
+	case report.Outcome().Others.Caused() > 0:
+		summary = s.String() + " " + Removes(report) + " no pods, but takes room: " + takesRoom(report)
 	case total.Completed > 0:
 		return s.String() + " deletes " + Count(total.Completed, "completed pod"), "No running pod is " + Removed(report) + "."
 	default:
@@ -237,6 +239,9 @@ func Asides(s Subject, report *eviction.Report) []string {
 	}
 	if s.RefusesStranded && stranded > 0 {
 		out = append(out, "Apply writes no taint while pods are stranded. "+s.advice())
+	}
+	if others := together(report); others != "" {
+		out = append(out, others)
 	}
 	if tried := fewOrders(report); tried != "" {
 		out = append(out, tried)

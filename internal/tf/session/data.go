@@ -53,6 +53,8 @@ type Data struct {
 	// the changes of taints.
 	Planned   planner.Shared
 	Switching planner.Switching
+	// Effects are what plans of resources of this run do to nodes and pods.
+	Effects planner.Effects
 	// Policies are what resources of this run give to new pods.
 	Policies planner.Policies
 

@@ -39,18 +39,21 @@ func (d *Data) evictsNothing(ctx context.Context, c TaintChange) (bool, error) {
 	}
 	c.Planned = d.Planned.Tolerations(c.Owner, nil)
 	plan := planner.Order(seen, c.Change, d.Comparison)
+	if !planner.Unaffected(seen, c.Planned) || !plan.Settled(false) && !plan.OpenPlaces() {
+		return false, nil
+	}
+	others := d.Effects.Note(c.Owner, plan.Does())
 	switch {
-	case !planner.Unaffected(seen, c.Planned):
+	case others.Evicts():
+		// All pods are read by now. Replacements of theirs may lose the room that they would find on these nodes.
 		return false, nil
 	case plan.Settled(false):
 		return true, nil
-	case !plan.OpenPlaces():
-		return false, nil
 	}
-	seen, ok, err = d.Cluster.SnapshotOfNodes(ctx, slices.Concat(c.Changed, planner.Roomy(seen, c.Changed, roomyNodes)))
+	seen, ok, err = d.Cluster.SnapshotOfNodes(ctx, slices.Concat(c.Changed, planner.Roomy(seen.Beside(others), c.Changed, roomyNodes)))
 	if !ok || err != nil {
 		return false, err
 	}
 	asIs, err := d.Cluster.AdmitsAsIs(ctx, seen)
-	return err == nil && asIs && planner.Order(seen, c.Change, d.Comparison).Settled(true), err
+	return err == nil && asIs && planner.Order(seen.Beside(others), c.Change, d.Comparison).Settled(true), err
 }

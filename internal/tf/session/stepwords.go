@@ -117,7 +117,7 @@ func (d *Data) PreviewTaints(ctx context.Context, c TaintChange, diags *diag.Dia
 		return
 	}
 	c.Planned = d.Planned.Tolerations(c.Owner, linked)
-	plan, seen, err := rollout.Ordered(ctx, d.Cluster, seen, func(s *snapshot.Snapshot) planner.Plan { return d.OrderOf(c.Change)(d.Foreseen(s, linked)) })
+	plan, seen, err := d.Ordered(ctx, c.Owner, seen, func(s *snapshot.Snapshot) planner.Plan { return d.OrderOf(c.Change)(d.Foreseen(s, linked)) })
 	if err != nil {
 		unseen(err)
 		return

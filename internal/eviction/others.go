@@ -1,0 +1,177 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package eviction
+
+import (
+	"maps"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/placement"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
+)
+
+// Others of the same run change nodes beside those of a change, and evict pods. Verdicts are about the change
+// alone, so that it does not matter which one is made first. Where pods are placed, the changes of all count:
+// replacements compete for the same room.
+
+// Does returns what the change of the report is to other changes of the same run.
+func (r *Report) Does() *snapshot.Others {
+	pods := map[string]map[types.UID]snapshot.Departure{}
+	for i := range r.Pods {
+		v := &r.Pods[i]
+		if !v.Leaves() && v.Verdict != Unknown {
+			continue
+		}
+		if pods[v.Pod.Node] == nil {
+			pods[v.Pod.Node] = map[types.UID]snapshot.Departure{}
+		}
+		pods[v.Pod.Node][v.Pod.UID] = snapshot.Departure{After: v.AfterSeconds, Unsure: v.Verdict == Unknown, Lost: v.Fails != ""}
+	}
+	return r.does.And(&snapshot.Others{Evicted: pods})
+}
+
+// does is what the change adds to nodes, and what it takes from them.
+func (e *evaluation) does() *snapshot.Others {
+	out := &snapshot.Others{Taints: map[string][]corev1.Taint{}, Labels: map[string]map[string]string{}, Closed: map[string]bool{}}
+	for _, nodes := range []map[string]bool{e.change.Drains, e.change.Closed} {
+		for name, is := range nodes {
+			if is {
+				out.Closed[name] = true
+			}
+		}
+	}
+	for name := range e.change.Taints {
+		before, after := e.taints(name)
+		added := slices.DeleteFunc(slices.Clone(after), func(t corev1.Taint) bool { return slices.ContainsFunc(before, same(t)) })
+		// The taints of a node that is drained are those of the machine that comes instead.
+		if len(added) > 0 && !out.Closed[name] {
+			out.Taints[name] = added
+		}
+	}
+	for name, after := range e.change.Labels {
+		n, known := e.snapshot.Nodes[name]
+		if !known {
+			continue
+		}
+		removed := maps.Clone(n.Labels)
+		maps.DeleteFunc(removed, func(key, value string) bool {
+			next, there := after[key]
+			return there && next == value
+		})
+		if len(removed) > 0 {
+			out.Labels[name] = removed
+		}
+	}
+	return out
+}
+
+// placing is what nodes look like where pods are placed, and without the change.
+func (e *evaluation) placing() placement.Change {
+	own := placement.Change{
+		Taints: e.change.Taints, Labels: e.change.Labels, Drained: e.change.Drains, Closed: e.change.Closed, Comes: e.change.Comes, Leaving: e.leaving, Replaced: e.victim,
+	}
+	others := e.snapshot.Others
+	if others.Empty() {
+		return own
+	}
+	before := e.beside(placement.Change{Leaving: e.leavesElsewhere, Replaced: e.victim})
+	own = e.beside(own)
+	own.Before = &before
+	return own
+}
+
+// beside adds what others change.
+func (e *evaluation) beside(c placement.Change) placement.Change {
+	others := e.snapshot.Others
+	taints, labels, closed := maps.Clone(c.Taints), maps.Clone(c.Labels), maps.Clone(c.Closed)
+	for name := range others.Taints {
+		list, changed := c.Taints[name]
+		if n, known := e.snapshot.Nodes[name]; known && !changed {
+			list = n.Taints
+		}
+		taints = with(taints, name, others.Tainted(name, list))
+	}
+	for name := range others.Labels {
+		list, changed := c.Labels[name]
+		if n, known := e.snapshot.Nodes[name]; known && !changed {
+			list = n.Labels
+		}
+		labels = with(labels, name, others.Labelled(name, list))
+	}
+	for name := range others.Closed {
+		closed = with(closed, name, true)
+	}
+	c.Taints, c.Labels, c.Closed = taints, labels, closed
+	return c
+}
+
+func with[V any](m map[string]V, name string, value V) map[string]V {
+	if m == nil {
+		m = map[string]V{}
+	}
+	m[name] = value
+	return m
+}
+
+// leavesElsewhere returns which pods of a node others evict, nil for none.
+func (e *evaluation) leavesElsewhere(name string) func(*snapshot.Pod) bool {
+	if !e.snapshot.Others.Evicts() || e.snapshot.Others.Evicted[name] == nil {
+		return nil
+	}
+	pods := e.snapshot.Others.Evicted[name]
+	return func(pod *snapshot.Pod) bool {
+		_, leaves := pods[pod.UID]
+		return leaves
+	}
+}
+
+// elsewhere lists the pods that others evict, but for those that verdicts evict.
+func (e *evaluation) elsewhere(verdicts []PodVerdict) []placement.Eviction {
+	if !e.snapshot.Others.Evicts() {
+		return nil
+	}
+	own := map[*snapshot.Pod]bool{}
+	for i := range verdicts {
+		if v := &verdicts[i]; v.Leaves() || v.Verdict == Unknown {
+			own[v.Pod] = true
+		}
+	}
+	evicted := e.snapshot.Others.Evicted
+	var left []PodVerdict
+	for _, name := range slices.Sorted(maps.Keys(evicted)) {
+		for _, pod := range e.snapshot.Pods[name] {
+			gone, leaves := evicted[name][pod.UID]
+			if !leaves || own[pod] || pod.Terminating {
+				continue
+			}
+			v := PodVerdict{Pod: pod, Owner: e.snapshot.Owner(pod), Verdict: EvictedAfter, AfterSeconds: gone.After}
+			if gone.Unsure {
+				v.Verdict = Unknown
+			}
+			if gone.Lost {
+				v.Fails = "its Job"
+			}
+			left = append(left, v)
+		}
+	}
+	slices.SortFunc(left, func(a, b PodVerdict) int { return a.Pod.Compare(b.Pod) })
+	out := e.evictions(left)
+	for i := range out {
+		out[i].Elsewhere = true
+	}
+	return out
+}
+
+// without counts the replacements of pods that others evict which are missing without the change.
+func (e *evaluation) without(elsewhere []placement.Eviction) Range {
+	evicted := slices.Clone(elsewhere)
+	for i := range evicted {
+		evicted[i].Elsewhere = false
+	}
+	before := *e.placing().Before
+	return placement.New(e.snapshot, before, e.comparison == ComparisonOn).Simulate(slices.Concat(evicted, e.successors()), placement.Orders, seed).Missing
+}

@@ -1,0 +1,112 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package planner
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
+)
+
+// inTurn plans resources one after the other, as one run does, and returns the reports of their last steps.
+func inTurn(s *snapshot.Snapshot, changes ...Change) []*eviction.Report {
+	var effects Effects
+	out := make([]*eviction.Report, len(changes))
+	for i, change := range changes {
+		owner := fmt.Sprint(i)
+		effects.Note(owner, Order(s, change, eviction.ComparisonOff).Does())
+		_, out[i] = Order(s.Beside(effects.Before(owner)), change, eviction.ComparisonOff).Impact()
+	}
+	return out
+}
+
+// TestOrder_countsWhatOtherResourcesOfTheRunPlan: A taints node a and B node b, in both orders. Each of these has a pod
+// and room for another one, the others have room for one.
+func TestOrder_countsWhatOtherResourcesOfTheRunPlan(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		nodes int
+		taint string
+		// first and second are the missing replacements of the one that is planned first and second, total
+		// those of both.
+		first, second, total eviction.Range
+	}{
+		"room on each other alone":     {nodes: 2, taint: "x:NoExecute", second: eviction.Range{Min: 1, Max: 1}, total: eviction.Range{Min: 2, Max: 2}},
+		"room for one on a third node": {nodes: 3, taint: "x:NoExecute", second: eviction.Range{Min: 0, Max: 1}, total: eviction.Range{Min: 1, Max: 1}},
+		"room for both":                {nodes: 4, taint: "x:NoExecute"},
+		"the pods tolerate the taint":  {nodes: 2, taint: "tolerated:NoExecute"},
+	} {
+		for _, turned := range []bool{false, true} {
+			var nodes []*snapshot.Node
+			for i := range tt.nodes {
+				n := aNode(t, string(rune('a'+i)), string(rune('a'+i)))
+				n.Ready, n.Allocatable = true, &snapshot.Resources{MilliCPU: 1200, Pods: 10}
+				if i >= 2 {
+					n.Allocatable.MilliCPU = 600
+				}
+				nodes = append(nodes, n)
+			}
+			s := aSnapshot(nodes)
+			for _, at := range []string{"a", "b"} {
+				p := aPod(t, aWorkload(t, "Deployment", "web-"+at, "tolerated:NoExecute"), "web-"+at, at)
+				p.UID, p.Demand = types.UID(at), &snapshot.Demand{Asks: snapshot.Resources{MilliCPU: 600}, Holds: snapshot.Resources{MilliCPU: 600}}
+				s.Pods[at] = append(s.Pods[at], p)
+			}
+			changes := []Change{{Nodes: []NodeTaints{desire(t, pool(t, "a"), tt.taint)}}, {Nodes: []NodeTaints{desire(t, pool(t, "b"), tt.taint)}}}
+			if turned {
+				changes[0], changes[1] = changes[1], changes[0]
+			}
+			reports := inTurn(s, changes...)
+			if first, second := reports[0].Outcome().Missing, reports[1].Outcome().Missing; first != tt.first || second != tt.second {
+				t.Errorf("%s (turned %t): %v and %v are missing, want %v and %v", name, turned, first, second, tt.first, tt.second)
+			}
+			if got := reports[1].Outcome().Others.All; got != tt.total {
+				t.Errorf("%s (turned %t): %v are missing in all, want %v", name, turned, got, tt.total)
+			}
+			if a, b := len(reports[0].Evicted()), len(reports[1].Evicted()); a != b {
+				t.Errorf("%s (turned %t): %d and %d are evicted", name, turned, a, b)
+			}
+		}
+	}
+}
+
+// TestEffects_keepTheOrderOfPlanning: of any two resources one counts the other, and none counts itself.
+func TestEffects_keepTheOrderOfPlanning(t *testing.T) {
+	t.Parallel()
+	closing := func(node string) *snapshot.Others { return &snapshot.Others{Closed: map[string]bool{node: true}} }
+	names := func(o *snapshot.Others) string {
+		if o == nil {
+			return ""
+		}
+		return strings.Join(slices.Sorted(maps.Keys(o.Closed)), " ")
+	}
+	var none *Effects
+	var e Effects
+	for _, step := range []struct{ owner, closes, want string }{
+		{"a", "n1", ""}, {"b", "n2", "n1"}, {"c", "", "n1 n2"}, {"a", "n4", ""}, {"b", "n2", "n4"}, {"d", "n3", "n2 n4"},
+	} {
+		does := closing(step.closes)
+		if step.closes == "" {
+			does = nil
+		}
+		if got := names(e.Note(step.owner, does)); got != step.want {
+			t.Errorf("%s counts %q, want %q", step.owner, got, step.want)
+		}
+	}
+	for owner, want := range map[string]string{"a": "", "b": "n4", "c": "n2 n4", "d": "n2 n4", "destroyed": "n2 n3 n4"} {
+		if got := names(e.Before(owner)); got != want {
+			t.Errorf("then %s counts %q, want %q", owner, got, want)
+		}
+	}
+	if none.Before("a") != nil {
+		t.Error("without effects there are some")
+	}
+}

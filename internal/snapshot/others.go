@@ -1,0 +1,120 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package snapshot
+
+import (
+	"maps"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
+)
+
+// Others is what other resources of the same run are about to change. It is not known which change is made
+// first. Nodes count with what others add, such as taints, and as long as the cluster does not show it
+// without what opens them, such as a taint that others remove.
+type Others struct {
+	// Taints are those that others add, by node.
+	Taints map[string][]corev1.Taint
+	// Labels are those that others remove or change, by node, with the values before.
+	Labels map[string]map[string]string
+	// Closed holds the nodes that others drain or delete.
+	Closed map[string]bool
+	// Evicted are the pods that others evict or may evict, by node.
+	Evicted map[string]map[types.UID]Departure
+}
+
+// Departure is the eviction of a pod.
+type Departure struct {
+	// After is the delay in seconds.
+	After int64
+	// Unsure is set where the pod may stay, Lost where its controller recreates no pod.
+	Unsure, Lost bool
+}
+
+// Empty reports whether others change nothing.
+func (o *Others) Empty() bool {
+	return o == nil || len(o.Taints)+len(o.Labels)+len(o.Closed)+len(o.Evicted) == 0
+}
+
+// Evicts reports whether others may evict pods.
+func (o *Others) Evicts() bool { return o != nil && len(o.Evicted) > 0 }
+
+// And returns both.
+func (o *Others) And(more *Others) *Others {
+	if o.Empty() {
+		return more
+	}
+	if more.Empty() {
+		return o
+	}
+	out := &Others{Taints: maps.Clone(o.Taints), Labels: maps.Clone(o.Labels), Closed: union(o.Closed, more.Closed), Evicted: maps.Clone(o.Evicted)}
+	for name, list := range more.Taints {
+		out.Taints = put(out.Taints, name, added(slices.Clone(out.Taints[name]), list))
+	}
+	for name, labels := range more.Labels {
+		out.Labels = put(out.Labels, name, union(out.Labels[name], labels))
+	}
+	for name, pods := range more.Evicted {
+		out.Evicted = put(out.Evicted, name, union(out.Evicted[name], pods))
+	}
+	return out
+}
+
+func union[K comparable, V any](a, b map[K]V) map[K]V {
+	if len(a) == 0 {
+		return b
+	}
+	out := maps.Clone(a)
+	maps.Copy(out, b)
+	return out
+}
+
+func put[V any](m map[string]V, name string, value V) map[string]V {
+	if m == nil {
+		m = map[string]V{}
+	}
+	m[name] = value
+	return m
+}
+
+// added adds taints to a list that does not hold them with the same value.
+func added(list, more []corev1.Taint) []corev1.Taint {
+	for _, t := range more {
+		if !slices.ContainsFunc(list, func(other corev1.Taint) bool { return taint.IDOf(other) == taint.IDOf(t) && other.Value == t.Value }) {
+			list = append(list, t)
+		}
+	}
+	return list
+}
+
+// Tainted returns the taints of a node together with those that others add.
+func (o *Others) Tainted(name string, list []corev1.Taint) []corev1.Taint {
+	if o == nil {
+		return list
+	}
+	return added(slices.Clone(list), o.Taints[name])
+}
+
+// Labelled returns the labels of a node without those that others remove or change.
+func (o *Others) Labelled(name string, labels map[string]string) map[string]string {
+	out := maps.Clone(labels)
+	maps.DeleteFunc(out, func(key, value string) bool {
+		before, goes := o.Labels[name][key]
+		return goes && before == value
+	})
+	return out
+}
+
+// Beside returns the snapshot with what others are about to change.
+func (s *Snapshot) Beside(others *Others) *Snapshot {
+	if others.Empty() {
+		return s
+	}
+	out := s.With(nil, nil)
+	out.Others = others
+	return out
+}

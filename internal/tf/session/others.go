@@ -1,0 +1,32 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package session
+
+import (
+	"context"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/planner"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/rollout"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
+)
+
+// Ordered returns the plan of the resource of this id with what other resources count of it, and the snapshot that it
+// is made of: with what resources do that this run has planned before. What it evicts itself does not depend on them,
+// so that it is noted first. Errors: those of the API server.
+func (d *Data) Ordered(ctx context.Context, owner string, s *snapshot.Snapshot, order func(*snapshot.Snapshot) planner.Plan) (planner.Plan, *snapshot.Snapshot, error) {
+	plan, s, err := rollout.Ordered(ctx, d.Cluster, s, order)
+	if err != nil {
+		return plan, s, err
+	}
+	others := d.Effects.Note(owner, plan.Does())
+	if others.Empty() {
+		return plan, s, nil
+	}
+	// Others may have read more of their pods meanwhile.
+	if s, err = d.Cluster.Snapshot(ctx); err != nil {
+		return plan, s, err
+	}
+	plan, s, err = rollout.Ordered(ctx, d.Cluster, s, func(s *snapshot.Snapshot) planner.Plan { return order(s.Beside(others)) })
+	return plan, s.Beside(others), err
+}
