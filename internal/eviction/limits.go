@@ -107,9 +107,8 @@ func (l Limits) Check(report *Report) error {
 		note(MaxPods, *l.MaxPods, found)
 	}
 	if l.MaxPending != nil {
-		missing, others := report.Outcome().Missing, report.Outcome().Others
-		sure := missing.Min + max(others.Missing.Min-others.Before.Max, 0)
-		note(MaxPending, *l.MaxPending, Excess{Count: missing.Max + others.Caused(), Others: others.Caused(), Refused: report.Outcome().Refused.Max, Certain: int64(sure) > *l.MaxPending})
+		missing, others := report.Outcome().Missing, report.Outcome().Others.Caused()
+		note(MaxPending, *l.MaxPending, Excess{Count: missing.Max + others.Max, Others: others.Max, Refused: report.Outcome().Refused.Max, Certain: int64(missing.Min+others.Min) > *l.MaxPending})
 	}
 	if l.MaxLost != nil {
 		fails := report.ofFailedJobs()

@@ -36,7 +36,7 @@ func (e *evaluation) simulating(r *Report) {
 		evicted = slices.Concat(evicted, e.arrivals(r.Nodes), e.successors())
 		out := e.nodes.Simulate(evicted, placement.Orders, seed)
 		if out.Others.Missing.Max > 0 {
-			out.Others.Before = e.without(elsewhere)
+			out.Others.Before = sync.OnceValue(func() Range { return e.without(elsewhere) })
 		}
 		return out
 	})

@@ -92,13 +92,20 @@ type Outcome struct {
 type Others struct {
 	// Replacements is how many there are.
 	Replacements int
-	// Missing counts those of them that are Pending or not created, Before the same without this change, and All
-	// the Missing ones of all changes.
-	Missing, Before, All Range
+	// Missing counts those of them that are Pending or not created, and All the Missing ones of all changes.
+	Missing, All Range
+	// Before returns what Missing is without this change. It is a simulation of its own.
+	Before func() Range
 }
 
-// Caused is how many more of them are missing because of this change, at most.
-func (o Others) Caused() int { return max(o.Missing.Max-o.Before.Max, 0) }
+// Caused is how many more of them are missing because of this change.
+func (o Others) Caused() Range {
+	if o.Missing.Max == 0 {
+		return Range{}
+	}
+	before := o.Before()
+	return Range{Min: max(o.Missing.Min-before.Min, 0), Max: max(o.Missing.Max-before.Max, 0)}
+}
 
 // join adds what another step of the same change does. The others are the same.
 func (o *Others) join(own, more Range, other Others) {
@@ -109,8 +116,9 @@ func (o *Others) join(own, more Range, other Others) {
 	case o.Replacements == 0:
 		*o, o.All = other, own.plus(other.All)
 	default:
-		worst := func(a, b Range) Range { return Range{max(a.Min, b.Min), max(a.Max, b.Max)} }
-		o.Missing, o.Before = worst(o.Missing, other.Missing), worst(o.Before, other.Before)
+		if other.Missing.Max > o.Missing.Max {
+			o.Missing, o.Before = other.Missing, other.Before
+		}
 		o.All = own.plus(more).plus(o.Missing)
 	}
 }

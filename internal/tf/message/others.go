@@ -11,7 +11,7 @@ import (
 
 // takesRoom reports what becomes of replacements of pods that other resources evict.
 func takesRoom(report *eviction.Report) string {
-	n := report.Outcome().Others.Caused()
+	n := report.Outcome().Others.Caused().Max
 	return CountVerb(n, "replacement of a pod that another resource evicts is", "replacements of pods that other resources evict are") + " pending"
 }
 

@@ -205,7 +205,7 @@ func Preview(s Subject, report *eviction.Report) (summary, detail string) {
 		summary = s.String() + " " + Removes(report) + " no pods, but " + Count(stranded, "pod") + " could not be scheduled there again"
 	case hedges.pods > 0:
 		summary = s.String() + " " + Removes(report) + " no pods, but " + Count(hedges.pods, "pod") + " might not be scheduled there again"
-	case report.Outcome().Others.Caused() > 0:
+	case report.Outcome().Others.Caused().Max > 0:
 		summary = s.String() + " " + Removes(report) + " no pods, but takes room: " + takesRoom(report)
 	case total.Completed > 0:
 		return s.String() + " deletes " + Count(total.Completed, "completed pod"), "No running pod is " + Removed(report) + "."
