@@ -25,6 +25,24 @@ func pairs(t *testing.T, c *acctest.Cluster) {
 	})
 }
 
+// moved evicts the pod of the first node, whose replacement is placed on the second one.
+func moved(t *testing.T, c *acctest.Cluster) {
+	t.Helper()
+	pods := c.Admin.CoreV1().Pods(metav1.NamespaceDefault)
+	evicted, err := pods.Get(t.Context(), "crowd-0-0", metav1.GetOptions{})
+	if err == nil {
+		err = pods.Delete(t.Context(), evicted.Name, metav1.DeleteOptions{GracePeriodSeconds: new(int64)})
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	next := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "next", OwnerReferences: evicted.OwnerReferences}, Spec: evicted.Spec}
+	next.Spec.NodeName = "crowd-1"
+	if _, err := pods.Create(t.Context(), next, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+}
+
 func tainted(t *testing.T, node string, evictions map[string]any) map[string]any {
 	t.Helper()
 	config := map[string]any{"node_name": node, "taints": acctest.Objects(t, "dedicated=gpu:NoExecute")}
@@ -92,4 +110,83 @@ func TestNodeTaints_tellOfRoomThatTheyTake(t *testing.T) {
 			t.Errorf("it makes %v", count)
 		}
 	})
+}
+
+// TestNodeTaints_applyChecksWhatThePlanChecked: of two resources whose limits allow both, planned and applied in any
+// order. What one has written counts as the cluster shows it, and what is not written yet as it is planned.
+func TestNodeTaints_applyChecksWhatThePlanChecked(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		// first and second are what they allow to be Pending, -1 for no limit.
+		first, second int
+		// between reports that the second one is planned again before the first one writes.
+		between bool
+		says    string
+	}{
+		"one after the other":                 {first: 0, second: 2},
+		"the second one is planned meanwhile": {first: 0, second: 2, between: true},
+		"the second one allows none":          {first: -1, second: 0, says: "stay Pending, and max_pending allows 0"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			acctest.OnFake(t, func(t *testing.T, c *acctest.Cluster) {
+				pairs(t, c)
+				tf, a, b := terraform(t, c), newInstance(), newInstance()
+				limits := func(n int) map[string]any {
+					if n < 0 {
+						return nil
+					}
+					return map[string]any{"max_pending": n}
+				}
+				first, second := tainted(t, "crowd-0", limits(tt.first)), tainted(t, "crowd-1", limits(tt.second))
+				plans := tf.Walk(t)
+				plannedA, plannedB := plans.Plan(a, first), plans.Plan(b, second)
+				if errs := plannedA.Diagnostics.Errors(); errs != "" {
+					t.Fatalf("the first one is not planned: %s", errs)
+				}
+				acctest.WantAll(t, plannedB.Diagnostics.Errors(), tt.says)
+				if tt.says != "" {
+					return
+				}
+				applies := tf.Walk(t)
+				if tt.between {
+					applies.Between = func() {
+						applies.Between = nil
+						applies.Plan(newInstance(), second)
+					}
+				}
+				if errs := applies.ApplyChange(a, plannedA, first).Errors(); errs != "" {
+					t.Errorf("the first one is not applied: %s", errs)
+				}
+				if tt.between {
+					return
+				}
+				moved(t, c)
+				if errs := applies.ApplyChange(b, plannedB, second).Errors(); errs != "" {
+					t.Errorf("the second one is not applied: %s", errs)
+				}
+			})
+		})
+	}
+}
+
+// TestNodeTaints_applyCountsWhatIsNotWrittenYet of a resource that was planned before in the same apply.
+func TestNodeTaints_applyCountsWhatIsNotWrittenYet(t *testing.T) {
+	t.Parallel()
+	for _, before := range []bool{false, true} {
+		acctest.OnFake(t, func(t *testing.T, c *acctest.Cluster) {
+			pairs(t, c)
+			tf, i := terraform(t, c), newInstance()
+			first, second := tainted(t, "crowd-0", nil), tainted(t, "crowd-1", map[string]any{"max_pending": 0})
+			planned := tf.Plan(t, i, second)
+			walk := tf.Walk(t)
+			if before {
+				walk.Plan(newInstance(), first)
+			}
+			errs := walk.ApplyChange(i, planned, second).Errors()
+			if strings.Contains(errs, "max_pending allows 0") != before {
+				t.Errorf("the other one was planned before: %t, and it ends with %q", before, errs)
+			}
+		})
+	}
 }
