@@ -108,7 +108,7 @@ func (r *workloadTolerations) Refresh(ctx context.Context, state model, own owne
 	}
 	var err error
 	if desired.target.Selector != nil && seen.nonce != desired.claim.Seal.Nonce {
-		// What proves the marks was lost when these were looked for.
+		// The proof of the marks was lost when these were looked for.
 		seen, err = r.look(ctx, desired)
 	}
 	if err == nil {
