@@ -51,7 +51,7 @@ func (r *dedicatedNodes) Recover(ctx context.Context, own ownership, _ model, se
 // cluster differs.
 func (r *dedicatedNodes) Refresh(ctx context.Context, state model, own ownership, seen observation, diags *diag.Diagnostics) (model, ownership, error) {
 	if seen.of.lists.Nonce != own.Nonce {
-		// What proves the marks was lost when these were looked for.
+		// The proof of the marks was lost when these were looked for.
 		var err error
 		if seen, err = r.Observe(ctx, state, own, diags); err != nil || diags.HasError() {
 			return state, own, err

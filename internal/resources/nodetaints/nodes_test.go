@@ -68,6 +68,22 @@ func TestNodeTaints_selectorThatMatchesNothingWarns(t *testing.T) {
 	})
 }
 
+// TestNodeTaints_otherWordsPreviewNothing: a plan that changes words alone is as quiet as one that changes nothing.
+func TestNodeTaints_otherWordsPreviewNothing(t *testing.T) {
+	t.Parallel()
+	acctest.OnFake(t, func(t *testing.T, c *acctest.Cluster) {
+		tf, i, pool := terraform(t, c), newInstance(), acctest.Name(t, "pool")
+		config := func(selector string) map[string]any {
+			return map[string]any{"node_selector": selector, "taints": acctest.Objects(t, "a:NoSchedule")}
+		}
+		apply(t, tf, i, config("pool="+pool))
+		planned := tf.Plan(t, i, config(" pool = "+pool))
+		if said := planned.Diagnostics.Warnings() + planned.Diagnostics.Errors(); !planned.Empty || said != "" {
+			t.Errorf("a plan of other words is empty: %t, and says %q", planned.Empty, said)
+		}
+	})
+}
+
 // A plan's words about a target that does not exist fit the attributes of the configuration.
 func TestNodeTaints_missingTargetSaysWhatWouldBeDone(t *testing.T) {
 	t.Parallel()

@@ -22,7 +22,7 @@ import (
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/workload"
 )
 
-// register tells what others may take away that the resource has left behind.
+// register lets the other resources of the run remove what this one has left behind.
 func (r *workloadTolerations) register(c change) {
 	if c.Verb != "create" {
 		r.Data.Keys.Register(c.Model.ID.ValueString(), c.Own.ListSeal())

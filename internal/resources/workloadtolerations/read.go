@@ -75,9 +75,8 @@ func (r *workloadTolerations) Recover(ctx context.Context, own ownership, state 
 	return own.See(record.Held{}, lists.Held), nil
 }
 
-// recovered finds out again what a private state held that is lost. Workloads
-// that have all that the state says may carry no mark of it: what others have
-// put there is left to them.
+// recovered begins a new ownership with the generation of the marks. Workloads that have all
+// that the state says may have no record of it: what others have put there is left to them.
 func recovered(own ownership, id string, stored []corev1.Toleration, workloads []*workload.Workload, diags *diag.Diagnostics) ownership {
 	found := managed.GenerationsOf(id)
 	covered := len(workloads) > 0
