@@ -4,6 +4,7 @@
 package nodetaints_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -72,6 +73,30 @@ func TestNodeTaints_countWhatResourcesPlannedBeforeDo(t *testing.T) {
 			if strings.Contains(again.Warnings(), "pending") {
 				t.Errorf("the first one says then %s", again.Warnings())
 			}
+		})
+	}
+}
+
+// TestNodeTaints_countDedicatedNodesPlannedBefore, and these count taints of nodes that were planned before.
+func TestNodeTaints_countDedicatedNodesPlannedBefore(t *testing.T) {
+	t.Parallel()
+	for _, dedicatedFirst := range []bool{true, false} {
+		acctest.OnFake(t, func(t *testing.T, c *acctest.Cluster) {
+			pairs(t, c)
+			walk := terraform(t, c).Walk(t)
+			plans := []func() acctest.Diagnostics{
+				func() acctest.Diagnostics {
+					return walk.Plan(&acctest.Instance{Type: "kubetaint_dedicated_nodes"}, map[string]any{"node_names": []string{"crowd-1"}, "taints": acctest.Objects(t, "dedicated=gpu:NoExecute")}).Diagnostics
+				},
+				func() acctest.Diagnostics { return walk.Plan(newInstance(), tainted(t, "crowd-0", nil)).Diagnostics },
+			}
+			if !dedicatedFirst {
+				slices.Reverse(plans)
+			}
+			if first := plans[0](); first.Errors() != "" || strings.Contains(first.Warnings(), "pending") {
+				t.Errorf("the one that is planned first says %s%s", first.Errors(), first.Warnings())
+			}
+			acctest.WantAll(t, plans[1]().Warnings(), "evicts 1 pod: 1 pending", "2 pending in all.")
 		})
 	}
 }
