@@ -4,8 +4,10 @@
 package nodetaints_test
 
 import (
+	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -72,6 +74,27 @@ func TestNodeTaints_countWhatResourcesPlannedBeforeDo(t *testing.T) {
 			again := walk.Plan(newInstance(), tainted(t, nodes[0], nil)).Diagnostics
 			if strings.Contains(again.Warnings(), "pending") {
 				t.Errorf("the first one says then %s", again.Warnings())
+			}
+		})
+	}
+}
+
+// TestNodeTaints_oneCountsTheOtherWhenPlannedInParallel, as Terraform does it.
+func TestNodeTaints_oneCountsTheOtherWhenPlannedInParallel(t *testing.T) {
+	t.Parallel()
+	for range 5 {
+		acctest.OnFake(t, func(t *testing.T, c *acctest.Cluster) {
+			pairs(t, c)
+			walk, warnings := terraform(t, c).Walk(t), make([]string, 2)
+			var both sync.WaitGroup
+			for n := range warnings {
+				both.Go(func() {
+					warnings[n] = walk.Plan(newInstance(), tainted(t, fmt.Sprintf("crowd-%d", n), nil)).Diagnostics.Warnings()
+				})
+			}
+			both.Wait()
+			if all := strings.Join(warnings, "\n"); strings.Count(all, "2 pending in all") != 1 || strings.Count(all, ": 1 pending") != 1 {
+				t.Errorf("they say %s", all)
 			}
 		})
 	}
