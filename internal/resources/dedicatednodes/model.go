@@ -52,10 +52,12 @@ type identity struct {
 	Taints types.List   `tfsdk:"taints"`
 }
 
-// ownership is what the resource remembers beside its state, and change what a plan or an apply is about.
+// ownership is what the resource remembers beside its state, change what a plan or an apply is about, and applied
+// what an apply has left.
 type (
 	ownership = managed.Ownership[taint.ID]
 	change    = managed.Change[model, wanted, taint.ID]
+	applied   = managed.Applied[model]
 )
 
 const (

@@ -47,7 +47,7 @@ func (r *dedicatedNodes) ConfigValidators(context.Context) []resource.ConfigVali
 // there. A destroy gives up every entry: taints first, then tolerations
 // and pins, and labels when no pod requires them any more. Taints that another object
 // adopts in the same run stay, and with them the tolerations that pods need.
-func (r *dedicatedNodes) Apply(ctx context.Context, c change, diags *diag.Diagnostics) (model, managed.Marks, bool) {
+func (r *dedicatedNodes) Apply(ctx context.Context, c change, diags *diag.Diagnostics) *applied {
 	desired := c.Want.remembering(c.Memory)
 	switch c.Verb {
 	case "create":
@@ -68,10 +68,10 @@ func (r *dedicatedNodes) Apply(ctx context.Context, c change, diags *diag.Diagno
 		r.warnOrphans(ctx, desired, diags)
 	}
 	if !ok || c.Verb == "delete" {
-		return c.Model, managed.Marks{}, ok
+		return nil
 	}
 	c.Model.take(ctx, done.Steps, diags)
-	return c.Model, managed.Marks{Nodes: r.held(ctx, desired), Lists: planner.HoldAll(done.Workloads)}, true
+	return &applied{Model: c.Model, Held: r.held(ctx, desired), Lists: planner.HoldAll(done.Workloads)}
 }
 
 // take puts into the model what an apply has done.

@@ -13,36 +13,35 @@ import (
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/planner"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/record"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/rollout"
-	"github.com/kubetaint/terraform-provider-kubetaint/internal/tf/managed"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/tf/message"
 	tfschema "github.com/kubetaint/terraform-provider-kubetaint/internal/tf/schema"
 )
 
 // Apply writes the templates, and rolls out: on as many MachineSets in parallel in a run as the provider block
 // allows. A destroy gives up every entry with the same rollout.
-func (r *machineSetTaints) Apply(ctx context.Context, c change, diags *diag.Diagnostics) (model, managed.Marks, bool) {
+func (r *machineSetTaints) Apply(ctx context.Context, c change, diags *diag.Diagnostics) *applied {
 	desired := wantedBy(ctx, c, diags)
 	if c.Verb == "create" {
 		// The destroy of what this replaces hands over to it.
 		r.Data.Created.Store(desired.Claim.Owner, desired.Claim)
 	}
 	if !r.apply(ctx, c.Verb, c.Model, desired, diags) || c.Verb == "delete" {
-		return c.Model, managed.Marks{}, !diags.HasError()
+		return nil
 	}
-	marks := r.marks(ctx, desired)
+	held := r.held(ctx, desired)
 	r.note(ctx, &c.Model, desired, diags)
-	return c.Model, marks, true
+	return &applied{Model: c.Model, Held: held, Lists: record.Held{}}
 }
 
-// marks returns those that the resource has after an apply.
-func (r *machineSetTaints) marks(ctx context.Context, desired wanted) managed.Marks {
+// held returns what the resource has of its own on MachineSets after an apply, nil where that is not known.
+func (r *machineSetTaints) held(ctx context.Context, desired wanted) record.Held {
 	sets, err := r.Data.Cluster.MachineSets(ctx)
 	if err != nil {
-		return managed.Marks{}
+		return nil
 	}
 	held := record.Held{}
 	desired.sets().Hold(sets, held)
-	return managed.Marks{Nodes: held, Lists: record.Held{}}
+	return held
 }
 
 // apply carries out what is desired; false where it has failed.

@@ -34,8 +34,11 @@ type identity struct {
 // ownership has what was imported of both lists.
 type ownership = managed.Ownership[toleration.ID]
 
-// change is what a plan or an apply is about.
-type change = managed.Change[model, admission.ListClaim, toleration.ID]
+// change is what a plan or an apply is about, and applied what an apply has left.
+type (
+	change  = managed.Change[model, admission.ListClaim, toleration.ID]
+	applied = managed.Applied[model]
+)
 
 // Title names what is managed.
 func (m model) Title(context.Context) string {

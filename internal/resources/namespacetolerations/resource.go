@@ -176,13 +176,13 @@ func (r *namespaceTolerations) warnForbidden(ctx context.Context, namespace stri
 }
 
 // Apply writes what is desired. A namespace that is gone has nothing to be removed.
-func (r *namespaceTolerations) Apply(ctx context.Context, c change, diags *diag.Diagnostics) (model, managed.Marks, bool) {
+func (r *namespaceTolerations) Apply(ctx context.Context, c change, diags *diag.Diagnostics) *applied {
 	written, err := rollout.EnforceLists(ctx, r.Data.Cluster, c.Want)
 	if err != nil && (c.Verb != "delete" || !errors.Is(err, kube.ErrNotFound)) {
 		diags.Append(message.ExplainLists(c.Verb, c.Want.Namespace, err))
-		return c.Model, managed.Marks{}, false
+		return nil
 	}
-	return c.Model, managed.Marks{Nodes: record.Held{}, Lists: planner.HeldInLists(c.Want, written)}, true
+	return &applied{Model: c.Model, Held: record.Held{}, Lists: planner.HeldInLists(c.Want, written)}
 }
 
 // Import takes entries that carry marks of this provider's owner, or where there are none, all

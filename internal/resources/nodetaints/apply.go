@@ -11,7 +11,6 @@ import (
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/planner"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/record"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/rollout"
-	"github.com/kubetaint/terraform-provider-kubetaint/internal/tf/managed"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/tf/message"
 	tfschema "github.com/kubetaint/terraform-provider-kubetaint/internal/tf/schema"
 )
@@ -29,23 +28,23 @@ func (r *nodeTaints) wanted(ctx context.Context, c change, diags *diag.Diagnosti
 
 // Apply makes the taints as planned, within the limits: arrivals before leavers, by the marks on the nodes. A
 // destroy puts back what stood there before.
-func (r *nodeTaints) Apply(ctx context.Context, c change, diags *diag.Diagnostics) (model, managed.Marks, bool) {
-	desired, none := r.wanted(ctx, c, diags), managed.Marks{}
+func (r *nodeTaints) Apply(ctx context.Context, c change, diags *diag.Diagnostics) *applied {
+	desired := r.wanted(ctx, c, diags)
 	budget, _ := tfschema.BudgetOf(ctx, c.Model.Evictions, r.Data.Evictions, diags)
 	linked, _ := tfschema.Linked(ctx, c.Model.ToleratedBy, diags)
 	if diags.HasError() {
-		return c.Model, none, false
+		return nil
 	}
 	// Pods are followed once a step depends on them.
 	release, err := r.Data.Cluster.Follow(ctx, false)
 	if err != nil {
 		diags.Append(explain(c.Verb, desired, budget, err))
-		return c.Model, none, false
+		return nil
 	}
 	defer release()
 	if found := r.await(ctx, c.Verb, desired); found != nil {
 		diags.Append(found)
-		return c.Model, none, false
+		return nil
 	}
 	nodes, err := r.Data.Cluster.Nodes(ctx)
 	if err == nil {
@@ -61,26 +60,26 @@ func (r *nodeTaints) Apply(ctx context.Context, c change, diags *diag.Diagnostic
 	}
 	if err != nil {
 		diags.Append(explain(c.Verb, desired, budget, err))
-		return c.Model, none, false
+		return nil
 	}
 	message.WarnRetained(message.Place(desired.Target), done, diags)
 	if desired.Claim.Release {
 		r.warnOrphans(ctx, desired, diags)
-		return c.Model, none, true
+		return nil
 	}
 	c.Model.Nodes = noNodes()
-	return c.Model, r.marks(ctx, desired), true
+	return &applied{Model: c.Model, Held: r.held(ctx, desired), Lists: record.Held{}}
 }
 
-// marks returns those that the resource has after an apply.
-func (r *nodeTaints) marks(ctx context.Context, desired planner.NodeTaints) managed.Marks {
+// held returns the marks that the resource has after an apply, nil where that is not known.
+func (r *nodeTaints) held(ctx context.Context, desired planner.NodeTaints) record.Held {
 	nodes, err := r.Data.Cluster.Nodes(ctx)
 	if err != nil {
-		return managed.Marks{}
+		return nil
 	}
 	held := record.Held{}
 	desired.Hold(nodes, held)
-	return managed.Marks{Nodes: held, Lists: record.Held{}}
+	return held
 }
 
 // await waits for a node that does not exist yet, and tells of one that is gone.

@@ -36,8 +36,11 @@ type identity struct {
 // ownership is what the resource remembers beside its state.
 type ownership = managed.Ownership[string]
 
-// change is what a plan or an apply is about.
-type change = managed.Change[model, admission.Claim, string]
+// change is what a plan or an apply is about, and applied what an apply has left.
+type (
+	change  = managed.Change[model, admission.Claim, string]
+	applied = managed.Applied[model]
+)
 
 var (
 	matchAt       = path.Root("match")

@@ -94,12 +94,13 @@ func (r *tolerationPolicy) retires(ctx context.Context, state model, own ownersh
 
 // Apply makes the policy, and then the binding that puts it in force. A destroy deletes the binding
 // first, so that nothing is given any more.
-func (r *tolerationPolicy) Apply(ctx context.Context, c change, diags *diag.Diagnostics) (model, managed.Marks, bool) {
+func (r *tolerationPolicy) Apply(ctx context.Context, c change, diags *diag.Diagnostics) *applied {
 	_, err := rollout.EnforcePolicy(ctx, r.Data.Cluster, c.Want, r.Data.Comparison)
 	if err != nil {
 		diags.Append(explain(c.Verb, c.Want.Name, err))
+		return nil
 	}
-	return c.Model, managed.Marks{}, err == nil
+	return &applied{Model: c.Model}
 }
 
 // Import takes a policy of this provider into the state.

@@ -114,10 +114,12 @@ func (t target) selector() string {
 	return strings.ReplaceAll(t.Selector.String(), "==", "=")
 }
 
-// ownership is what the resource remembers beside its state, and change what a plan or an apply is about.
+// ownership is what the resource remembers beside its state, change what a plan or an apply is about, and applied
+// what an apply has left.
 type (
 	ownership = managed.Ownership[toleration.ID]
 	change    = managed.Change[model, wanted, toleration.ID]
+	applied   = managed.Applied[model]
 )
 
 const (

@@ -64,20 +64,20 @@ func (r *workloadTolerations) ValidateConfig(ctx context.Context, req resource.V
 // Apply makes the tolerations as planned, and waits for the running pods: what is new is added beside what pods need,
 // and what is no longer wanted goes when it is not needed. A destroy waits for nothing: what pods still need stays
 // behind, recorded as retained.
-func (r *workloadTolerations) Apply(ctx context.Context, c change, diags *diag.Diagnostics) (model, managed.Marks, bool) {
-	desired, none := c.Want, managed.Marks{}
+func (r *workloadTolerations) Apply(ctx context.Context, c change, diags *diag.Diagnostics) *applied {
+	desired := c.Want
 	r.Data.Keys.Register(desired.claim.Owner, desired.claim.Seal)
 	// Another resource of this run may have created the ConfigMap whose last entry goes.
 	desired.claim.Known = r.Data.Frees(nil, false, nil).Known
 	release, err := r.Data.Cluster.Follow(ctx, true)
 	if err != nil {
 		diags.Append(explain(c.Verb, desired, err))
-		return c.Model, none, false
+		return nil
 	}
 	defer release()
 	observed, err := r.observe(ctx, desired, "", diags)
 	if c.Verb == "delete" && kube.Gone(err) {
-		return c.Model, none, true
+		return nil
 	}
 	var done rollout.Result
 	if err == nil {
@@ -85,13 +85,13 @@ func (r *workloadTolerations) Apply(ctx context.Context, c change, diags *diag.D
 	}
 	if err != nil {
 		diags.Append(explain(c.Verb, desired, err))
-		return c.Model, none, false
+		return nil
 	}
 	r.note(desired, observed, nil)
 	if desired.claim.Release {
 		r.warnRetiring(ctx, desired, diags)
 	}
-	return c.Model, managed.Marks{Nodes: record.Held{}, Lists: planner.HoldAll(done.Workloads)}, true
+	return &applied{Model: c.Model, Held: record.Held{}, Lists: planner.HoldAll(done.Workloads)}
 }
 
 // note tells the other resources of this run what running pods carry, or will carry

@@ -103,15 +103,21 @@ type Type[M, W, S any, ID comparable] interface {
 	Claim(ctx context.Context, c Change[M, W, ID], known bool, diags *diag.Diagnostics)
 	// Preview claims what is planned, refuses a change that cannot be, and reports what it does.
 	Preview(ctx context.Context, c Change[M, W, ID], diags *diag.Diagnostics)
-	// Apply makes the change, and returns the model with what that has left; false where it has failed.
-	Apply(ctx context.Context, c Change[M, W, ID], diags *diag.Diagnostics) (M, Marks, bool)
+	// Apply makes the change, and returns what is to be saved then; nil where it has failed. A destroy
+	// leaves nothing to save.
+	Apply(ctx context.Context, c Change[M, W, ID], diags *diag.Diagnostics) *Applied[M]
 	// Import returns the state of what exists, and writes nothing to the cluster.
 	Import(ctx context.Context, req resource.ImportStateRequest, diags *diag.Diagnostics) (M, Ownership[ID])
 }
 
-// Marks are those that a resource has after an apply: on nodes and MachineSets, and on workloads and
-// namespaces. nil means that they are not known, or that the type has no proofs. See Ownership.Hold.
-type Marks struct{ Nodes, Lists record.Held }
+// Applied is what an apply has left.
+type Applied[M any] struct {
+	// Model is what is saved.
+	Model M
+	// Held are the marks on nodes and MachineSets, and Lists those on workloads and namespaces. nil means
+	// that they are not known, or that the type has no proofs. See Ownership.Hold.
+	Held, Lists record.Held
+}
 
 // gone is the error where what a state is about does not exist.
 type gone struct{ error }

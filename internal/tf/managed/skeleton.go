@@ -105,8 +105,8 @@ func (r *Skeleton[M, W, S, ID]) Delete(ctx context.Context, req resource.DeleteR
 
 // apply makes a change, and saves what it has left.
 func (r *Skeleton[M, W, S, ID]) apply(ctx context.Context, c Change[M, W, ID], state *tfsdk.State, identity *tfsdk.ResourceIdentity, diags *diag.Diagnostics) {
-	if m, marks, ok := r.Type.Apply(ctx, c, diags); ok {
-		Save(ctx, m, c.Own.Keep(c.Want.Entries()).Hold(marks.Nodes, marks.Lists), state, identity, c.Private, diags)
+	if left := r.Type.Apply(ctx, c, diags); left != nil {
+		Save(ctx, left.Model, c.Own.Keep(c.Want.Entries()).Hold(left.Held, left.Lists), state, identity, c.Private, diags)
 		session.Forget(ctx, c.Private, diags)
 	}
 }
