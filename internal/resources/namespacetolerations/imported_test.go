@@ -4,6 +4,7 @@
 package namespacetolerations_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/acctest"
@@ -108,5 +109,20 @@ func TestNamespaceTolerations_eachOfTwoResourcesIsImportedByItsID(t *testing.T) 
 			s.tf.Destroy(t, i)
 		}
 		s.want("", "", 0)
+	})
+}
+
+// TestNamespaceTolerations_aReplacementAdoptsNothing: the half that creates is planned with the private state of what is
+// replaced, which has written the entries.
+func TestNamespaceTolerations_aReplacementAdoptsNothing(t *testing.T) {
+	t.Parallel()
+	acctest.OnFake(t, func(t *testing.T, c *acctest.Cluster) {
+		s, i := stageOn(t, c), fresh()
+		config := s.config("team=a:NoSchedule", "")
+		s.tf.Settle(t, i, config)
+		replacement := &acctest.Instance{Type: i.Type, Private: i.Private}
+		if said := s.tf.Walk(t).Plan(replacement, config).Diagnostics.Warnings(); strings.Contains(said, "adopts") {
+			t.Errorf("it says %s", said)
+		}
 	})
 }

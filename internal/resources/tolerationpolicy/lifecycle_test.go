@@ -5,6 +5,7 @@ package tolerationpolicy_test
 
 import (
 	"encoding/json"
+	"strings"
 	"testing"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/acctest"
@@ -65,5 +66,20 @@ func TestTolerationPolicy_anInvalidMatchIsDestroyed(t *testing.T) {
 			t.Fatal(d.Errors())
 		}
 		s.gone(name)
+	})
+}
+
+// TestTolerationPolicy_aReplacementAdoptsNothing: the half that creates is planned with the private state of what is
+// replaced, which has made the policy.
+func TestTolerationPolicy_aReplacementAdoptsNothing(t *testing.T) {
+	t.Parallel()
+	onFake(t, func(t *testing.T, s *stage) {
+		i := fresh()
+		config := s.config(acctest.Name(t, "policy"), "team=a:NoSchedule", map[string]any{"match": map[string]any{"namespaces": []any{s.namespace}}})
+		s.apply(i, config)
+		replacement := &acctest.Instance{Type: i.Type, Private: i.Private}
+		if said := s.tf.Walk(t).Plan(replacement, config).Diagnostics.Warnings(); strings.Contains(said, "adopts") {
+			t.Errorf("it says %s", said)
+		}
 	})
 }
