@@ -167,11 +167,11 @@ func (e *evaluation) elsewhere(verdicts []PodVerdict) []placement.Eviction {
 }
 
 // without counts the replacements of pods that others evict which are missing without the change.
-func (e *evaluation) without(elsewhere []placement.Eviction) Range {
+func (e *evaluation) without(elsewhere []placement.Eviction, orders int) Range {
 	evicted := slices.Clone(elsewhere)
 	for i := range evicted {
 		evicted[i].Elsewhere = false
 	}
 	before := *e.placing().Before
-	return placement.New(e.snapshot, before, e.comparison == ComparisonOn).Simulate(slices.Concat(evicted, e.successors()), placement.Orders, seed).Missing
+	return placement.New(e.snapshot, before, e.comparison == ComparisonOn).Simulate(slices.Concat(evicted, e.successors()), orders, seed).Missing
 }

@@ -76,6 +76,21 @@ func TestOthers_countForMaxPending(t *testing.T) {
 	}
 }
 
+// TestOthers_doNotPreemptForTheChange: a pod that replacements of others preempt is evicted anyway.
+func TestOthers_doNotPreemptForTheChange(t *testing.T) {
+	t.Parallel()
+	urgent := func(p *snapshot.Pod) { p.Demand.Priority = 1000 }
+	w := newWorld(having(node("n1"), 1, 1), having(node("n2"), 1, 1), having(node("n3", "full:NoSchedule"), 9, 9), having(node("n4"), 4, 4)).run(
+		pod("p", "n1", asking(1, 1)), pod("q", "n3", asking(4, 4), urgent), other("calm", "n4", asking(4, 4)))
+	evicted := map[string]map[types.UID]snapshot.Departure{"n3": {"uid-q": {}}}
+	for name, s := range map[string]*snapshot.Snapshot{"beside them": w.Beside(&snapshot.Others{Evicted: evicted}), "alone": w.Snapshot} {
+		out := Evaluate(s, tainting("n1", "a:NoExecute"), ComparisonOff).Outcome()
+		if out.Preempted.Max > 0 || len(out.Victims) > 0 || out.Missing.Max > 0 {
+			t.Errorf("%s: %v are preempted and %v missing", name, out.Preempted, out.Missing)
+		}
+	}
+}
+
 func TestReport_Does(t *testing.T) {
 	t.Parallel()
 	w := newWorld(node("n1", "old:NoSchedule"), labelled(node("n2"), "disk", "ssd"), node("n3")).run(
