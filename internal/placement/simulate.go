@@ -33,6 +33,8 @@ type Eviction struct {
 	// Elsewhere is set for a pod that another change of the run evicts: what replaces it takes room, and counts
 	// among the Others alone.
 	Elsewhere bool
+	// Surplus is set for a pod that replaces none yet: a rollout creates it beside the old ones. It counts like the others.
+	Surplus bool
 	// Ordered is set for a pod of a StatefulSet that starts its pods one after the other, PolicyUnknown
 	// beside it where it may as well create them in parallel: in some orders it does.
 	Ordered, PolicyUnknown bool

@@ -27,7 +27,7 @@ func (s *simulation) depart(e *Eviction) {
 	switch {
 	case e.Unsure:
 		s.doubtful(e.Pod)
-	case !e.Arrives:
+	case !e.Arrives && !e.Surplus:
 		s.leave(e.Pod, e.gone())
 	}
 }

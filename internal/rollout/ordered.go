@@ -18,7 +18,7 @@ func Ordered(ctx context.Context, cluster *kube.Cluster, s *snapshot.Snapshot, o
 	s, err := cluster.Judge(ctx, s, func(s *snapshot.Snapshot) []*snapshot.Pod {
 		plan = order(s)
 		_, report := plan.Impact()
-		return report.Evicted()
+		return append(report.Evicted(), plan.Bound()...)
 	})
 	return plan, s, err
 }

@@ -193,8 +193,10 @@ func (w *Workload) deployment(d *appsv1.Deployment) {
 	switch rolling := d.Spec.Strategy.RollingUpdate; {
 	case d.Spec.Strategy.Type == appsv1.RecreateDeploymentStrategyType:
 		w.Rolling.Manner = "all together, after the old ones are gone (strategy Recreate)"
+		w.Rolling.Pace = &Pace{Unavailable: int(w.Wants)}
 	case rolling != nil:
 		w.Rolling.Manner = fmt.Sprintf("with at most %s more and %s fewer than %d at a time", rolling.MaxSurge, rolling.MaxUnavailable, w.Wants)
+		w.Rolling.Pace = paceOf(rolling.MaxSurge, rolling.MaxUnavailable, int(w.Wants))
 	}
 	if d.Spec.Paused {
 		w.Rolling.Hold = "it is paused"
@@ -208,11 +210,13 @@ func (w *Workload) statefulSet(s *appsv1.StatefulSet) {
 	w.Wants = int64(replicas(s.Spec.Replicas))
 	partitioned := w.inOrder(s)
 	w.Rolling.Manner = "one at a time, from the last to the first"
+	w.Rolling.Pace = &Pace{Unavailable: 1}
 	update := s.Spec.UpdateStrategy
 	// By default set to 1 from Kubernetes 1.37 on, absent before
 	// (k8s.io/kubernetes v1.37.1 pkg/apis/apps/v1/defaults.go, SetDefaults_StatefulSet).
 	if rolling := update.RollingUpdate; rolling != nil && rolling.MaxUnavailable != nil && rolling.MaxUnavailable.String() != "1" {
 		w.Rolling.Manner = fmt.Sprintf("at most %s at a time, from the last to the first", rolling.MaxUnavailable)
+		w.Rolling.Pace = paceOf(nil, rolling.MaxUnavailable, int(w.Wants))
 	}
 	switch {
 	case update.Type == appsv1.OnDeleteStatefulSetStrategyType:

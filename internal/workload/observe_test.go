@@ -78,18 +78,18 @@ func TestObserve_howPodsFollow(t *testing.T) {
 		{
 			name: "a Deployment rolls", apiVersion: "apps/v1", kind: "Deployment", wants: 3,
 			rest:    `{"spec":{"replicas":3,"strategy":{"type":"RollingUpdate","rollingUpdate":{"maxSurge":"25%","maxUnavailable":1}}}}`,
-			rolling: Rolling{Manner: "with at most 25% more and 1 fewer than 3 at a time"},
+			rolling: Rolling{Manner: "with at most 25% more and 1 fewer than 3 at a time", Pace: &Pace{1, 1}},
 		},
 		{
 			name: "a Deployment that is recreated", apiVersion: "apps/v1", kind: "Deployment", wants: 2,
 			rest:    `{"spec":{"replicas":2,"strategy":{"type":"Recreate"}}}`,
-			rolling: Rolling{Manner: "all together, after the old ones are gone (strategy Recreate)"},
+			rolling: Rolling{Manner: "all together, after the old ones are gone (strategy Recreate)", Pace: &Pace{Unavailable: 2}},
 		},
 		{name: "a Deployment of which the strategy is not told", apiVersion: "apps/v1", kind: "Deployment", wants: 1, rest: `{"spec":{}}`},
 		{
 			name: "a paused Deployment", apiVersion: "apps/v1", kind: "Deployment", wants: 0,
 			rest:    `{"spec":{"replicas":0,"paused":true,"strategy":{"type":"Recreate"}}}`,
-			rolling: Rolling{Manner: "all together, after the old ones are gone (strategy Recreate)", Hold: "it is paused", WayOut: "resume it (kubectl rollout resume deployment/web -n shop)"},
+			rolling: Rolling{Manner: "all together, after the old ones are gone (strategy Recreate)", Pace: &Pace{}, Hold: "it is paused", WayOut: "resume it (kubectl rollout resume deployment/web -n shop)"},
 		},
 		{
 			name: "a Deployment whose newest form its controller has not seen", apiVersion: "apps/v1", kind: "Deployment", wants: 1, unseen: true,
@@ -102,47 +102,47 @@ func TestObserve_howPodsFollow(t *testing.T) {
 		{
 			name: "a StatefulSet rolls", apiVersion: "apps/v1", kind: "StatefulSet", wants: 3,
 			rest:    `{"spec":{"replicas":3,"updateStrategy":{"type":"RollingUpdate","rollingUpdate":{"partition":0,"maxUnavailable":1}}}}`,
-			rolling: Rolling{Manner: "one at a time, from the last to the first"},
+			rolling: Rolling{Manner: "one at a time, from the last to the first", Pace: &Pace{Unavailable: 1}},
 		},
 		{
 			name: "a StatefulSet of a cluster without maxUnavailable", apiVersion: "apps/v1", kind: "StatefulSet", wants: 3, unseen: true,
 			rest:    `{"metadata":{"generation":2},"spec":{"replicas":3,"updateStrategy":{"type":"RollingUpdate"}},"status":{"observedGeneration":1}}`,
-			rolling: Rolling{Manner: "one at a time, from the last to the first"},
+			rolling: Rolling{Manner: "one at a time, from the last to the first", Pace: &Pace{Unavailable: 1}},
 		},
 		{
 			name: "a StatefulSet that rolls several at a time", apiVersion: "apps/v1", kind: "StatefulSet", wants: 9,
 			rest:    `{"spec":{"replicas":9,"podManagementPolicy":"Parallel","updateStrategy":{"type":"RollingUpdate","rollingUpdate":{"maxUnavailable":"30%"}}}}`,
-			rolling: Rolling{Manner: "at most 30% at a time, from the last to the first"},
+			rolling: Rolling{Manner: "at most 30% at a time, from the last to the first", Pace: &Pace{Unavailable: 2}},
 		},
 		{
 			name: "a StatefulSet with a partition", apiVersion: "apps/v1", kind: "StatefulSet", wants: 3,
 			rest:    `{"spec":{"replicas":3,"updateStrategy":{"type":"RollingUpdate","rollingUpdate":{"partition":2}}}}`,
-			rolling: Rolling{Manner: "one at a time, from the last to the first", Hold: "its rolling update leaves out the pods below partition 2", WayOut: "set the partition to 0"},
+			rolling: Rolling{Manner: "one at a time, from the last to the first", Pace: &Pace{Unavailable: 1}, Hold: "its rolling update leaves out the pods below partition 2", WayOut: "set the partition to 0"},
 		},
 		{
 			name: "a StatefulSet with a partition and no pods", apiVersion: "apps/v1", kind: "StatefulSet", wants: 0,
 			rest:    `{"spec":{"replicas":0,"updateStrategy":{"type":"RollingUpdate","rollingUpdate":{"partition":2}}}}`,
-			rolling: Rolling{Manner: "one at a time, from the last to the first"},
+			rolling: Rolling{Manner: "one at a time, from the last to the first", Pace: &Pace{Unavailable: 1}},
 		},
 		{
 			name: "a StatefulSet whose lost pods come back from a revision that no live pod is of", apiVersion: "apps/v1", kind: "StatefulSet", wants: 1, relapses: true,
 			rest:    `{"spec":{"replicas":1,"updateStrategy":{"type":"RollingUpdate","rollingUpdate":{"partition":1}}},"status":{"replicas":1,"updatedReplicas":1,"currentRevision":"web-a","updateRevision":"web-b"}}`,
-			rolling: Rolling{Manner: "one at a time, from the last to the first", Hold: "its rolling update leaves out the pods below partition 1", WayOut: "set the partition to 0"},
+			rolling: Rolling{Manner: "one at a time, from the last to the first", Pace: &Pace{Unavailable: 1}, Hold: "its rolling update leaves out the pods below partition 1", WayOut: "set the partition to 0"},
 		},
 		{
 			name: "a StatefulSet whose pods below the partition are of the old revision", apiVersion: "apps/v1", kind: "StatefulSet", wants: 2,
 			rest:    `{"spec":{"replicas":2,"updateStrategy":{"type":"RollingUpdate","rollingUpdate":{"partition":1}}},"status":{"replicas":2,"currentReplicas":1,"updatedReplicas":1,"currentRevision":"web-a","updateRevision":"web-b"}}`,
-			rolling: Rolling{Manner: "one at a time, from the last to the first", Hold: "its rolling update leaves out the pods below partition 1", WayOut: "set the partition to 0"},
+			rolling: Rolling{Manner: "one at a time, from the last to the first", Pace: &Pace{Unavailable: 1}, Hold: "its rolling update leaves out the pods below partition 1", WayOut: "set the partition to 0"},
 		},
 		{
 			name: "a StatefulSet without a partition makes lost pods of the newest template", apiVersion: "apps/v1", kind: "StatefulSet", wants: 1,
 			rest:    `{"spec":{"replicas":1,"updateStrategy":{"type":"RollingUpdate","rollingUpdate":{"partition":0}}},"status":{"replicas":1,"updatedReplicas":1,"currentRevision":"web-a","updateRevision":"web-b"}}`,
-			rolling: Rolling{Manner: "one at a time, from the last to the first"},
+			rolling: Rolling{Manner: "one at a time, from the last to the first", Pace: &Pace{Unavailable: 1}},
 		},
 		{
 			name: "a StatefulSet that waits for deletions", apiVersion: "apps/v1", kind: "StatefulSet", wants: 1,
 			rest:    `{"spec":{"updateStrategy":{"type":"OnDelete"}}}`,
-			rolling: Rolling{Manner: "one at a time, from the last to the first", Hold: "its update strategy is OnDelete", WayOut: onDelete},
+			rolling: Rolling{Manner: "one at a time, from the last to the first", Pace: &Pace{Unavailable: 1}, Hold: "its update strategy is OnDelete", WayOut: onDelete},
 		},
 		{
 			name: "a DaemonSet rolls", apiVersion: "apps/v1", kind: "DaemonSet", wants: 5,

@@ -84,11 +84,16 @@ type Rolling struct {
 	Later bool
 	// Manner describes how pods are replaced, such as "at most 1 at a time".
 	Manner string
+	// Pace is how many pods a rollout replaces at a time, nil where that is not known.
+	Pace *Pace
 	// Pauses is set if every rollout stops before its end until a user promotes it.
 	Pauses Stop
 	// Stands is set if the present rollout stands still.
 	Stands Stop
 }
+
+// Pace is how many more pods than wanted a rollout may create, and how many of the wanted ones may be unavailable.
+type Pace struct{ Surge, Unavailable int }
 
 // Stop is a stop in the middle of a rollout. The zero value is none.
 type Stop struct {

@@ -240,7 +240,7 @@ func (r *dedicatedNodes) workable(ctx context.Context, desired wanted, observed 
 			}
 		}
 	}
-	return r.tryPolicies(ctx, desired, observed, plan, diags)
+	return r.pinnable(desired, observed, snapshot, plan, diags) && r.tryPolicies(ctx, desired, observed, plan, diags)
 }
 
 // claim notes what this resource wants, so that a second one in the same run

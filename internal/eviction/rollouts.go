@@ -1,0 +1,269 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package eviction
+
+import (
+	"cmp"
+	"maps"
+	"math"
+	"slices"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/placement"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
+)
+
+// Rollout replaces pods by those of a template that requires other labels of nodes.
+type Rollout struct {
+	// Pods are those that it replaces.
+	Pods    []*snapshot.Pod
+	Planned Planned
+	// Labels are the labels that come to be required, nil for one that no longer is.
+	Labels map[string]*string
+	// Surge and Unavailable are its pace. Unavailable is negative where that is not known: all pods are replaced together.
+	Surge, Unavailable int
+}
+
+// Rolled is what a rollout comes to.
+type Rolled struct {
+	// Away are the pods whose bound volumes no node that the template selects can use.
+	Away []AwayPod
+	// Missing is how many of the new pods no node takes, at least and at most, before the rollout stops, Reason why.
+	Missing placement.Range
+	Reason  string
+}
+
+// AwayPod is a pod that no node takes again because of its volumes, and where these are.
+type AwayPod struct {
+	Pod   *snapshot.Pod
+	Where string
+}
+
+// Roll returns what rollouts come to that begin together, and how many new pods of all of them no node takes. New pods
+// compete for room with the old ones that still stand on the same nodes: as many as must be available
+// (k8s.io/kubernetes v1.37.2 pkg/controller/deployment/rolling.go, reconcileNewReplicaSet and
+// reconcileOldReplicaSets). Which old pods stand the longest is a matter of chance: at least and at most are what
+// comes of it where the first, or the last, to go are those on the nodes that the new template selects. So is which
+// rollout is ahead of another.
+func Roll(s *snapshot.Snapshot, rollouts []Rollout, comparison Comparison) (out []Rolled, missing placement.Range) {
+	r := newRolling(s, rollouts, comparison)
+	if out = r.away(); r.fitBesideAll() {
+		return out, placement.Range{}
+	}
+	best, worst, end := r.progress(true), r.progress(false), r.end()
+	for i := range rollouts {
+		alone, size := best, len(rollouts[i].Pods)
+		if len(rollouts) > 1 {
+			alone = r.alone(i).progress(true)
+		}
+		out[i].Missing = placement.Range{Min: size - max(alone.placed[i], worst.placed[i]), Max: size - min(worst.placed[i], end.placed[i])}
+		out[i].Reason = cmp.Or(best.reasons[i], worst.reasons[i], end.reasons[i])
+		missing.Min, missing.Max = missing.Min+size-best.placed[i], missing.Max+size-worst.placed[i]
+	}
+	missing.Max = max(missing.Max, end.pending.Max)
+	missing.Min = min(max(missing.Min, best.pending.Min), missing.Max)
+	return out, missing
+}
+
+// rolling is rollouts that begin together.
+type rolling struct {
+	*evaluation
+	rollouts []Rollout
+	// only is the one that makes progress, -1 for all.
+	only int
+	// next is how the pods that replace those of a scheduling are scheduled, by rollout.
+	next []map[*snapshot.Scheduling]*snapshot.Scheduling
+}
+
+func newRolling(s *snapshot.Snapshot, rollouts []Rollout, comparison Comparison) *rolling {
+	s = s.With(nil, nil)
+	ours := map[*snapshot.Pod]bool{}
+	for _, one := range rollouts {
+		for _, pod := range one.Pods {
+			ours[pod] = true
+		}
+	}
+	// They are replaced like the others.
+	s.Waiting = slices.DeleteFunc(slices.Clone(s.Waiting), func(p *snapshot.Pod) bool { return ours[p] })
+	r := &rolling{evaluation: newEvaluation(s, Change{}, comparison), rollouts: rollouts, only: -1}
+	for range rollouts {
+		r.next = append(r.next, map[*snapshot.Scheduling]*snapshot.Scheduling{})
+	}
+	return r
+}
+
+// successorOf is how the pod that replaces one of a rollout is scheduled.
+func (r *rolling) successorOf(rollout int, pod *snapshot.Pod) *snapshot.Scheduling {
+	known := r.next[rollout][pod.Scheduling]
+	if known == nil {
+		next := *pod.Scheduling
+		next.Tolerations, next.NodeSelector = r.rollouts[rollout].Planned.OfPod(next.Tolerations), map[string]string{}
+		maps.Copy(next.NodeSelector, pod.Scheduling.NodeSelector)
+		for key, value := range r.rollouts[rollout].Labels {
+			if delete(next.NodeSelector, key); value != nil {
+				next.NodeSelector[key] = *value
+			}
+		}
+		known = &next
+		r.next[rollout][pod.Scheduling] = known
+	}
+	return r.made(pod, known)
+}
+
+// away finds the pods that had a node which can use their volumes, and have none by the new template.
+func (r *rolling) away() []Rolled {
+	out := make([]Rolled, len(r.rollouts))
+	for i := range r.rollouts {
+		for _, pod := range r.rollouts[i].Pods {
+			if where := r.nodes.Away(pod, r.successorOf(i, pod)); where != "" && r.nodes.Away(pod, pod.Scheduling) == "" {
+				out[i].Away = append(out[i].Away, AwayPod{pod, where})
+			}
+		}
+	}
+	return out
+}
+
+// fitBesideAll reports whether all new pods fit beside all of the old ones, in every order.
+func (r *rolling) fitBesideAll() bool {
+	var evicted []placement.Eviction
+	for i := range r.rollouts {
+		for n := range r.rollouts[i].Pods {
+			evicted = append(evicted, r.surplus(i, r.rollouts[i].Pods[n]))
+		}
+	}
+	out := r.nodes.Simulate(evicted, placement.Orders, seed)
+	return out.Missing.Max+out.NotCreated.Max+out.Preempted.Max == 0
+}
+
+// surplus is a new pod that comes while the one it replaces stands.
+func (r *rolling) surplus(rollout int, like *snapshot.Pod) placement.Eviction {
+	pod := *like
+	pod.Node, pod.Ready, pod.Since, pod.UID = "", false, math.MaxInt64, ""
+	return placement.Eviction{Pod: &pod, Scheduling: r.successorOf(rollout, like), Surplus: true}
+}
+
+// stage is how far rollouts have come: how many new pods of each are placed, and how many of all are not that are
+// to be.
+type stage struct {
+	placed  []int
+	reasons []string
+	pending placement.Range
+}
+
+func (r *rolling) start() stage {
+	return stage{placed: make([]int, len(r.rollouts)), reasons: make([]string, len(r.rollouts))}
+}
+
+// alone is one of the rollouts while the others have not begun.
+func (r *rolling) alone(rollout int) *rolling {
+	one := *r
+	one.only = rollout
+	return &one
+}
+
+// end is what becomes of all new pods once all old ones are gone.
+func (r *rolling) end() stage {
+	var evicted []placement.Eviction
+	at, olds := r.start(), make([][]*snapshot.Pod, len(r.rollouts))
+	for i := range r.rollouts {
+		olds[i] = r.rollouts[i].Pods
+		evicted = append(evicted, r.created(i, olds[i], 0, true)...)
+	}
+	at.take(r, r.nodes.Simulate(evicted, placement.Orders, seed), olds, false)
+	return at
+}
+
+// mostStages bounds how often a rollout is looked at: one with more stages is taken to come to its end.
+const mostStages = 50
+
+// progress follows the rollouts until they stop. The first old pods to go are those on nodes that the new template
+// selects, or the last ones.
+func (r *rolling) progress(first bool) stage {
+	at := r.start()
+	olds := make([][]*snapshot.Pod, len(r.rollouts))
+	for i := range r.rollouts {
+		olds[i] = r.inOrder(i, first)
+	}
+	for n := 0; ; n++ {
+		var evicted []placement.Eviction
+		for i := range r.rollouts {
+			if r.only >= 0 && r.only != i {
+				continue
+			}
+			evicted = append(evicted, r.created(i, olds[i], at.placed[i], n >= mostStages)...)
+		}
+		out := r.nodes.Simulate(evicted, placement.Orders, seed)
+		before := slices.Clone(at.placed)
+		at.take(r, out, olds, first)
+		if slices.Equal(before, at.placed) || n >= mostStages {
+			return at
+		}
+	}
+}
+
+// inOrder returns the old pods in the order in which they go: those first that run nowhere, a StatefulSet's from the last
+// to the first.
+func (r *rolling) inOrder(rollout int, first bool) []*snapshot.Pod {
+	pods := slices.Clone(r.rollouts[rollout].Pods)
+	rank := func(p *snapshot.Pod) int {
+		n, known := r.snapshot.Nodes[p.Node]
+		selected := known && r.nodes.Selects(r.successorOf(rollout, p), n.Name, n.Labels)
+		switch {
+		case p.Node == "":
+			return math.MinInt
+		case r.snapshot.Owner(p).StatefulSet():
+			_, ordinal, _ := snapshot.Ordinal(p.Name)
+			return -ordinal
+		case selected == first:
+			return 1
+		default:
+			return 2
+		}
+	}
+	slices.SortStableFunc(pods, func(a, b *snapshot.Pod) int { return cmp.Compare(rank(a), rank(b)) })
+	return pods
+}
+
+// created returns the old pods that are gone once so many new ones are available, and the new ones that may be created
+// by then.
+func (r *rolling) created(rollout int, olds []*snapshot.Pod, placed int, end bool) []placement.Eviction {
+	one := &r.rollouts[rollout]
+	waiting := 0
+	for waiting < len(olds) && olds[waiting].Node == "" {
+		waiting++
+	}
+	gone := min(len(olds), max(placed+one.Unavailable, waiting))
+	if one.Unavailable < 0 || end {
+		gone = len(olds)
+	}
+	var out []placement.Eviction
+	for _, pod := range olds[:gone] {
+		out = append(out, placement.Eviction{Pod: pod, Scheduling: r.successorOf(rollout, pod)})
+	}
+	for _, pod := range olds[gone:min(len(olds), gone+one.Surge)] {
+		out = append(out, r.surplus(rollout, pod))
+	}
+	return out
+}
+
+// take notes what a simulation has placed, the most of any order, or the least.
+func (at *stage) take(r *rolling, out *placement.Outcome, olds [][]*snapshot.Pod, most bool) {
+	at.pending = placement.Range{Min: out.Missing.Min, Max: out.Missing.Max}
+	for i := range r.rollouts {
+		if len(olds[i]) == 0 {
+			continue
+		}
+		key := snapshot.WorkloadKey{Namespace: olds[i][0].Namespace, Owner: r.snapshot.Owner(olds[i][0])}
+		for j := range out.Workloads {
+			w := &out.Workloads[j]
+			if w.WorkloadKey != key {
+				continue
+			}
+			placed := w.Placed.Min
+			if most {
+				placed = w.Placed.Max
+			}
+			at.placed[i], at.reasons[i] = max(at.placed[i], placed), w.Reason
+		}
+	}
+}

@@ -1,0 +1,100 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package planner
+
+import (
+	"slices"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/placement"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/workload"
+)
+
+// Pinned is what the rollout comes to of a workload whose pods come to require labels of nodes.
+type Pinned struct {
+	Workload *workload.Workload
+	// Pods is how many pods the rollout replaces.
+	Pods int
+	eviction.Rolled
+}
+
+// Pins returns what the rollouts come to that steps of a plan begin with new labels to require, by workload, and how many
+// of their new pods no node takes. The nodes have the labels that the steps before give them, and their taints are those of
+// now: taints are written once the rollouts have ended.
+func Pins(s *snapshot.Snapshot, steps []Step, comparison eviction.Comparison) ([]Pinned, placement.Range) {
+	labelled := map[string]*snapshot.Node{}
+	var out []Pinned
+	var rollouts []eviction.Rollout
+	var of []int
+	for _, step := range steps {
+		for _, l := range step.Labels.Switches {
+			if n := s.Nodes[l.Node.Name]; n != nil && step.Kind == Label {
+				next := *n
+				next.Labels = l.Merged.Labels
+				labelled[n.Name] = &next
+			}
+		}
+		if !step.pins() {
+			continue
+		}
+		out = append(out, Pinned{Workload: step.Workload, Pods: len(step.Pods)})
+		for _, one := range step.rollouts(s) {
+			rollouts, of = append(rollouts, one), append(of, len(out)-1)
+		}
+	}
+	if len(rollouts) == 0 {
+		return nil, placement.Range{}
+	}
+	rolled, missing := eviction.Roll(s.With(labelled, nil), rollouts, comparison)
+	for i, one := range rolled {
+		p := &out[of[i]]
+		p.Away = append(p.Away, one.Away...)
+		p.Missing.Min, p.Missing.Max = p.Missing.Min+one.Missing.Min, p.Missing.Max+one.Missing.Max
+		if p.Reason == "" {
+			p.Reason = one.Reason
+		}
+	}
+	return out, missing
+}
+
+// pins reports whether the step has running pods replaced by others that require more labels. Pods of a DaemonSet are
+// replaced on their nodes, or not at all.
+func (s Step) pins() bool {
+	return s.Kind == Expand && s.Pins.Lacking() && len(s.Pods) > 0 &&
+		!slices.ContainsFunc(s.Workload.Pods, func(key snapshot.WorkloadKey) bool { return key.DaemonSet() })
+}
+
+// rollouts are those that the step begins, one for each workload of pods.
+func (s Step) rollouts(seen *snapshot.Snapshot) []eviction.Rollout {
+	one := eviction.Rollout{
+		Planned: eviction.Planned{Before: s.Workload.Tolerations, After: s.Merged.Tolerations, Sure: true}, Labels: s.Pins.Changes, Unavailable: -1,
+	}
+	if pace := s.Workload.Rolling.Pace; pace != nil {
+		one.Surge, one.Unavailable = pace.Surge, pace.Unavailable
+	}
+	at := map[snapshot.WorkloadKey]int{}
+	var out []eviction.Rollout
+	for _, pod := range s.Pods {
+		key := snapshot.WorkloadKey{Namespace: pod.Namespace, Owner: seen.Owner(pod)}
+		if _, known := at[key]; !known {
+			at[key], out = len(out), append(out, one)
+		}
+		out[at[key]].Pods = append(out[at[key]].Pods, pod)
+	}
+	return out
+}
+
+// Bound returns the pods with claims whose replacements come to require more labels.
+func (p Plan) Bound() []*snapshot.Pod {
+	var out []*snapshot.Pod
+	for _, step := range p.Steps {
+		for _, pod := range step.Pods {
+			if step.pins() && (len(pod.Claims) > 0 || pod.Ephemeral) {
+				out = append(out, pod)
+			}
+		}
+	}
+	return out
+}

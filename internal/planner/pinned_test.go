@@ -1,0 +1,102 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package planner
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/label"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/toleration"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/workload"
+)
+
+// TestPins labels the node a, which has room for two pods, and pins the two pods of a workload to it, one of which is there.
+func TestPins(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		kind    string
+		pace    *workload.Pace
+		taints  []string
+		later   bool
+		pinned  bool
+		volume  bool
+		want    []string
+		bound   int
+		missing [2]int
+	}{
+		"all fit":                          {kind: "Deployment", pace: &workload.Pace{Surge: 1}, want: []string{"web 2 0 0 away 0"}},
+		"a surge that finds no room":       {kind: "Deployment", pace: &workload.Pace{Surge: 2}, taints: []string{"full"}, want: []string{"web 2 2 2 away 0"}, missing: [2]int{2, 2}},
+		"a pace that is not known":         {kind: "Deployment", taints: []string{"full"}, want: []string{"web 2 1 1 away 0"}, missing: [2]int{1, 1}},
+		"a volume on the other node":       {kind: "StatefulSet", pace: &workload.Pace{Unavailable: 1}, volume: true, bound: 1, want: []string{"web 2 2 2 away 1"}, missing: [2]int{2, 2}},
+		"pods that require the labels":     {kind: "Deployment", pinned: true},
+		"pods of a DaemonSet":              {kind: "DaemonSet"},
+		"pods that follow the next job":    {kind: "CronJob"},
+		"a taint of now that is tolerated": {kind: "Deployment", pace: &workload.Pace{Surge: 1}, taints: []string{"x=1:NoSchedule"}, want: []string{"web 2 0 0 away 0"}},
+		"a taint of now that is not":       {kind: "Deployment", pace: &workload.Pace{Surge: 1}, taints: []string{"y:NoSchedule"}, want: []string{"web 2 2 2 away 0"}, missing: [2]int{2, 2}},
+		"a taint of the plan is not there": {kind: "Deployment", pace: &workload.Pace{Surge: 1}, later: true, want: []string{"web 2 0 0 away 0"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := aWorkload(t, tt.kind, "web")
+			w.Rolling.Pace = tt.pace
+			labels := map[string]string{"dedicated": "gpu"}
+			full := len(tt.taints) > 0 && tt.taints[0] == "full"
+			if full {
+				tt.taints = nil
+			}
+			a, b := aNode(t, "a", "gpu", tt.taints...), aNode(t, "b", "cpu")
+			a.Allocatable = &snapshot.Resources{MilliCPU: 3000, Pods: 10}
+			if full {
+				a.Allocatable.MilliCPU = 2000
+			}
+			asks := snapshot.Resources{MilliCPU: 1000}
+			pods := []*snapshot.Pod{aPod(t, w, "web-0", "a"), aPod(t, w, "web-1", "b")}
+			for _, p := range pods {
+				p.Ready, p.Demand = true, &snapshot.Demand{Asks: asks, Holds: asks}
+			}
+			if full {
+				other := aPod(t, aWorkload(t, "Deployment", "other"), "other", "a")
+				other.Demand = pods[0].Demand
+				pods = append(pods, other)
+			}
+			seen := aSnapshot([]*snapshot.Node{a, b}, pods...)
+			if tt.volume {
+				pods[1].Claims = []string{"data"}
+				seen.Volumes = map[string]map[string]*snapshot.Volume{"shop": {"data": {Name: "pv", Affinity: &corev1.NodeSelector{NodeSelectorTerms: []corev1.NodeSelectorTerm{{
+					MatchExpressions: []corev1.NodeSelectorRequirement{{Key: "pool", Operator: corev1.NodeSelectorOpIn, Values: []string{"cpu"}}},
+				}}}}}}
+			}
+			if tt.pinned {
+				w.NodeSelector = labels
+			}
+			claim := label.Claim{Owner: "me", Generation: "g2", Labels: labels}
+			change := Change{
+				Labels:    []NodeLabels{{Target: pool(t, "gpu"), Claim: claim}},
+				Nodes:     []NodeTaints{desire(t, pool(t, "gpu"), "x=1:NoSchedule")},
+				Workloads: []Tolerations{{Workload: w, Claim: toleration.Claim{Owner: "me", Generation: "g2", Tolerations: tols(t, "x=1:NoSchedule")}, Pin: claim}},
+			}
+			plan := Order(seen, change, eviction.ComparisonOff)
+			all, missing := Pins(seen, plan.Steps, eviction.ComparisonOff)
+			var got []string
+			for _, p := range all {
+				got = append(got, fmt.Sprintf("%s %d %d %d away %d", p.Workload.Name, p.Pods, p.Missing.Min, p.Missing.Max, len(p.Away)))
+			}
+			if diff := cmp.Diff(tt.want, got); diff != "" {
+				t.Error(diff)
+			}
+			if bound := len(plan.Bound()); bound != tt.bound || missing.Min != tt.missing[0] || missing.Max != tt.missing[1] {
+				t.Errorf("%d pods with claims, %v missing", bound, missing)
+			}
+			if seen.Nodes["a"].Labels["dedicated"] != "" {
+				t.Error("the shared snapshot has changed")
+			}
+		})
+	}
+}

@@ -1,0 +1,36 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package dedicatednodes
+
+import (
+	"slices"
+
+	"github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/path"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/planner"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/tf/message"
+)
+
+// pinnable refuses to pin pods away from their volumes, and warns of nodes without room for all pods that are pinned to
+// them. Nodes that are named and do not exist yet may have both.
+func (r *dedicatedNodes) pinnable(desired wanted, observed observation, s *snapshot.Snapshot, plan planner.Plan, diags *diag.Diagnostics) bool {
+	if slices.ContainsFunc(desired.nodes.Target.Named(), func(name string) bool { return s.Nodes[name] == nil }) {
+		return true
+	}
+	all, missing := planner.Pins(s, plan.Steps, r.Data.Comparison)
+	possible := true
+	for _, p := range all {
+		for _, one := range observed.members {
+			if one.workload == p.Workload {
+				possible = message.RefuseAway(p, one.at.Pin, diags) && possible
+			}
+		}
+	}
+	if possible {
+		message.WarnCrowded(desired.place(), all, missing, path.Root("workloads"), diags)
+	}
+	return possible
+}

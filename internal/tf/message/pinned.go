@@ -1,0 +1,67 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package message
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/path"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/planner"
+)
+
+// RefuseAway refuses to pin pods to nodes that cannot use their bound volumes: they would stay Pending. False means that it
+// did.
+func RefuseAway(pinned planner.Pinned, at path.Path, diags *diag.Diagnostics) bool {
+	if len(pinned.Away) == 0 {
+		return true
+	}
+	var b strings.Builder
+	b.WriteString("The new pods require labels of nodes that cannot use their bound volumes, so they would stay Pending:\n")
+	for _, a := range pinned.Away[:min(len(pinned.Away), maxPods)] {
+		fmt.Fprintf(&b, "\n  %s: %s", a.Pod.Name, a.Where)
+	}
+	if more := len(pinned.Away) - maxPods; more > 0 {
+		fmt.Fprintf(&b, "\n  and %d more", more)
+	}
+	b.WriteString("\n\nAdd nodes that can use these volumes to the dedicated ones, move the data to volumes that the dedicated nodes can use, or leave out pin.")
+	n := len(pinned.Away)
+	diags.AddAttributeError(at, fmt.Sprintf("Unable to pin %s: the volumes of %s are elsewhere", pinned.Workload.Title(), Count(n, "pod")), b.String())
+	return false
+}
+
+// maxPods bounds how many pods an error names.
+const maxPods = 10
+
+// WarnCrowded reports that the nodes of a place have no room for all pods that a plan pins to them.
+func WarnCrowded(place string, all []planner.Pinned, missing eviction.Range, at path.Path, diags *diag.Diagnostics) {
+	if missing.Max == 0 {
+		return
+	}
+	pods, may := 0, ""
+	var b strings.Builder
+	if b.WriteString("These rollouts do not finish, because no node takes some of the new pods:\n"); missing.Min == 0 {
+		b.Reset()
+		b.WriteString("Whether these rollouts finish depends on which old pods are deleted first:\n")
+		may = "may "
+	}
+	for _, p := range all {
+		if pods += p.Pods; p.Missing.Max == 0 {
+			continue
+		}
+		fmt.Fprintf(&b, "\n  %s: no node for %s of %s", p.Workload.Words(), Number(p.Missing), Count(p.Pods, "pod"))
+		if p.Workload.Rolling.Manner != "" {
+			b.WriteString(", replaced " + p.Workload.Rolling.Manner)
+		}
+		if p.Reason != "" {
+			b.WriteString("\n    " + p.Reason)
+		}
+	}
+	b.WriteString("\n\nNew pods need room beside the old ones that run on the same nodes, and beside pods that the taints evict later: taints are written after the rollouts. Apply waits as long as timeouts allows. " +
+		"Add nodes or free room first, or let more of the old pods be unavailable (maxUnavailable). Nodes that an autoscaler would add are not considered.")
+	diags.AddAttributeWarning(at, fmt.Sprintf("%s of %s %shave no room on %s", Number(missing), Count(pods, "pinned pod"), may, place), b.String())
+}
