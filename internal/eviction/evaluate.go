@@ -219,6 +219,8 @@ func (e *evaluation) consequences(v *PodVerdict, s *snapshot.Scheduling) {
 	case v.Pod.Controller == nil:
 		v.Lost = true
 		v.Reason += "; no controller recreates it"
+	default:
+		v.uncertain()
 	}
 	if v.Owner.DaemonSet() {
 		if v.NoPlace = !e.nodes.Fits(v.Pod, s); v.NoPlace {

@@ -111,8 +111,7 @@ func (l Limits) Check(report *Report) error {
 		note(MaxPending, *l.MaxPending, Excess{Count: missing.Max + others.Max, Others: others.Max, Refused: report.Outcome().Refused.Max, Certain: int64(missing.Min+others.Min) > *l.MaxPending})
 	}
 	if l.MaxLost != nil {
-		fails := report.ofFailedJobs()
-		note(MaxLost, *l.MaxLost, report.evicts(func(p *snapshot.Pod, _ snapshot.Owner) bool { return p.Controller == nil && !p.Mirror || fails[p] }))
+		note(MaxLost, *l.MaxLost, report.loses())
 	}
 	note(ProtectedNamespaces, 0, report.evicts(func(p *snapshot.Pod, _ snapshot.Owner) bool { return slices.Contains(l.Namespaces, p.Namespace) }))
 	if l.Selector != nil {
@@ -125,6 +124,18 @@ func (l Limits) Check(report *Report) error {
 		return nil
 	}
 	return &LimitsError{Limits: l, Report: report, Exceeded: out}
+}
+
+// loses names the pods that are evicted for good, or may be: bare ones, and those of what fails without them. Pods of
+// controllers of which nothing is known are left out: most of these are operators, which do recreate them.
+func (r *Report) loses() Excess {
+	fails := r.ofFailedJobs()
+	out := r.evicts(func(p *snapshot.Pod, _ snapshot.Owner) bool {
+		return p.Controller == nil && !p.Mirror || fails[p] || breaks(p)
+	})
+	sure := slices.ContainsFunc(r.Pods, func(v PodVerdict) bool { return v.Lost && v.Leaves() })
+	out.Certain = out.Certain && (sure || out.Preempted > 0)
+	return out
 }
 
 // unapproved names the pods that may be evicted in any order and that no entry of only covers.

@@ -105,6 +105,8 @@ type Summary struct {
 	// Lost pods have no controller that makes them again. Daemons belong to DaemonSets, which have no
 	// other node for them. Rejected may not be made again in their namespace. None counts twice.
 	Lost, Daemons, Rejected int
+	// MayBeLost counts the pods whose controllers may not make them again.
+	MayBeLost int
 	// Pending counts the replacements that no node takes, or that are not created because one before
 	// them waits, or a LimitRange or a ResourceQuota refuses them, and Awaiting those of them that nodes take which the
 	// change brings. Refused counts those of the Pending ones that are refused, and
@@ -121,6 +123,9 @@ type Summary struct {
 func (s Summary) NotRecreated() int {
 	return s.Lost + s.Daemons + s.Rejected
 }
+
+// LostPods is how many pods no controller makes again, at least and at most.
+func (s Summary) LostPods() Range { return Range{Min: s.Lost, Max: s.Lost + s.MayBeLost} }
 
 // Evicted counts the pods that leave, but for completed ones.
 func (s Summary) Evicted() int {
@@ -156,6 +161,8 @@ func (s *Summary) add(v PodVerdict) {
 		s.Rejected++
 	case v.NoPlace:
 		s.Daemons++
+	case v.MayBeLost:
+		s.MayBeLost++
 	}
 }
 

@@ -131,7 +131,7 @@ func (e *evaluation) evictions(verdicts []PodVerdict) []placement.Eviction {
 		one := placement.Eviction{Pod: v.Pod, After: v.AfterSeconds, Unsure: v.Verdict == Unknown}
 		one.Ordered, one.PolicyUnknown = e.policy(v.Pod, v.Owner)
 		if v.Pod.Controller != nil && v.Fails == "" {
-			one.Scheduling = e.replacement(v.Pod, v.Owner)
+			one.Scheduling, one.Doubtful = e.replacement(v.Pod, v.Owner), v.MayBeLost
 		}
 		out = append(out, one)
 	}

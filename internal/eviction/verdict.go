@@ -94,6 +94,10 @@ type PodVerdict struct {
 	// then deletes.
 	Fails     string
 	OtherPods int
+	// MayBeLost is set for a pod that leaves and of which it is not certain that its controller makes it again, and
+	// Perhaps is why, in a few words.
+	MayBeLost bool
+	Perhaps   string
 	// Rejected is set for a pod that leaves and whose namespace does not let its
 	// controller make another one.
 	Rejected bool

@@ -27,7 +27,7 @@ func (s *simulation) enough(orders int) int {
 	switch {
 	case !s.certain():
 		return orders
-	case len(s.undecided)+len(s.overdue) > 0 || slices.ContainsFunc(s.replacements[:s.fixed], (*replacement).foreign):
+	case len(s.undecided)+len(s.overdue) > 0 || slices.ContainsFunc(s.replacements[:s.fixed], func(r *replacement) bool { return r.perhaps || r.foreign() }):
 		return min(2, orders)
 	default:
 		return min(1, orders)

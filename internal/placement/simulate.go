@@ -27,6 +27,9 @@ type Eviction struct {
 	// Unsure is set where it is not known whether the pod is evicted: it keeps its room in some orders.
 	// After does not count.
 	Unsure bool
+	// Doubtful is set where it is not known whether its controller creates another pod: in some orders it does not, and
+	// that pod is not missing.
+	Doubtful bool
 	// Arrives is set for a pod that replaces none: a DaemonSet creates it, since the change lets it. It takes
 	// room, and counts nowhere.
 	Arrives bool

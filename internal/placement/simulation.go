@@ -116,7 +116,8 @@ type replacement struct {
 	name uint64
 	// undecided is set where it is not known whether the pod that it replaces is evicted, successor for one
 	// that is created instead of a pod that is terminating already, absent in orders in which it is not.
-	undecided, successor, absent bool
+	// perhaps is set for one that its controller may not create, fits where the last order that had it has placed it.
+	undecided, successor, absent, perhaps, fits bool
 	// elsewhere is set where another change of the run evicts the pod that it replaces.
 	elsewhere bool
 	workload  int
@@ -207,7 +208,7 @@ func (s *simulation) replace(e *Eviction) {
 	if e.Scheduling == nil {
 		return
 	}
-	r := &replacement{pod: e.Pod, class: s.classOf(e.Pod, e.Scheduling, s.admitted(e.Pod).demand), after: e.gone(), workload: s.workload(e.Pod), node: -1, waiting: e.Arrives, name: nameOfPod(e.Pod)}
+	r := &replacement{pod: e.Pod, class: s.classOf(e.Pod, e.Scheduling, s.admitted(e.Pod).demand), after: e.gone(), workload: s.workload(e.Pod), node: -1, waiting: e.Arrives, perhaps: e.Doubtful, name: nameOfPod(e.Pod)}
 	if e.Ordered && e.Pod.Controller != nil {
 		if s.enlist(r); r.set != nil {
 			r.set.policyUnknown = e.PolicyUnknown

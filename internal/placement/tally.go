@@ -117,6 +117,11 @@ func (s *simulation) count(r *replacement) {
 		return
 	}
 	w.seen = true
+	if r.perhaps && r.absent {
+		w.countAbsent(r)
+		return
+	}
+	r.fits = r.node >= 0
 	switch {
 	case r.node >= 0:
 		s.countPlaced(r, w)
@@ -136,6 +141,20 @@ func (s *simulation) count(r *replacement) {
 			why := s.stuck(r)
 			r.group.Reason, r.group.Awaits = why.reason, why.awaits
 		}
+	}
+}
+
+// countAbsent counts a replacement that its controller does not create in this order: as in the last one in which it
+// does. Whether it is created is not told by these counts, and where no node takes it, it is missing in any case.
+func (w *tally) countAbsent(r *replacement) {
+	if !r.fits {
+		w.pending++
+		w.missing++
+		return
+	}
+	w.placed++
+	if r.group != nil {
+		r.group.placed++
 	}
 }
 

@@ -64,6 +64,7 @@ type Summary struct {
 	Drained          int `json:"drained"           tfsdk:"drained"`
 	Unknown          int `json:"unknown"           tfsdk:"unknown"`
 	Lost             int `json:"lost"              tfsdk:"lost"`
+	LostMax          int `json:"lost_max"          tfsdk:"lost_max"`
 	Pending          int `json:"pending"           tfsdk:"pending"`
 	PendingMax       int `json:"pending_max"       tfsdk:"pending_max"`
 	Preempted        int `json:"preempted"         tfsdk:"preempted"`
@@ -135,7 +136,7 @@ func fromWorkload(w eviction.Workload) Workload {
 func fromSummary(s eviction.Summary, homeless int) *Summary {
 	return &Summary{
 		Stays: s.Stays, EvictedNow: s.EvictedNow, EvictedAfter: s.EvictedAfter, Drained: s.Drained, Unknown: s.Unknown,
-		Lost: s.Lost, Pending: s.Pending.Min, PendingMax: s.Pending.Max, Preempted: s.Preempted.Max, EvictedAgain: s.Again.Max, NotReschedulable: homeless,
+		Lost: s.Lost, LostMax: s.LostPods().Max, Pending: s.Pending.Min, PendingMax: s.Pending.Max, Preempted: s.Preempted.Max, EvictedAgain: s.Again.Max, NotReschedulable: homeless,
 	}
 }
 

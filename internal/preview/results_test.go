@@ -83,7 +83,7 @@ func TestResults(t *testing.T) {
 				t.Error(diff)
 			}
 			// The pod that tolerates the taint for 30s may return to the node.
-			want := &Summary{Stays: 1, EvictedNow: 2, EvictedAfter: 1, Lost: 1, EvictedAgain: 1}
+			want := &Summary{Stays: 1, EvictedNow: 2, EvictedAfter: 1, Lost: 1, LostMax: 1, EvictedAgain: 1}
 			if diff := cmp.Diff(want, m.Summary); diff != "" {
 				t.Error(diff)
 			}

@@ -156,6 +156,7 @@ func summaryAttributes() map[string]schema.Attribute {
 		"drained":           count("Pods that are drained with their node."),
 		"unknown":           count("Pods whose outcome the API does not show."),
 		"lost":              count("Evicted pods that no controller recreates."),
+		"lost_max":          count("The same with pods that their controller may not recreate."),
 		"pending":           count("Replacements that stay Pending in every order."),
 		"pending_max":       count("Replacements that stay Pending in the worst order."),
 		"preempted":         count("Pods on other nodes that preemption evicts, in the worst order."),

@@ -97,6 +97,11 @@ func placedByVolcano(p *snapshot.Pod) {
 	p.Demand = &d
 }
 
+// controlledBy moves the kind of a pod's controller to another API group.
+func controlledBy(group string) podOption {
+	return func(p *snapshot.Pod) { p.Controller.Group = group }
+}
+
 // The goldens are whole warnings of situations that a person meets, to be looked at in 80 columns.
 // A range from fewer orders claims less.
 func TestPreview_reportsHowManyOrdersWereTried(t *testing.T) {
@@ -172,6 +177,7 @@ func TestPreview_goldensOfSituations(t *testing.T) {
 		about    string
 		stranded bool
 	}{
+		"perhaps-lost":      {aCluster().node("worker-2", 8).pods("worker-1", "ci/TaskRun/build", 2, 1, controlledBy("tekton.dev")).pods("worker-1", "vms/VirtualMachineInstance/db", 1, 1, controlledBy("kubevirt.io")).pods("worker-1", "shop/Deployment/web", 2, 1), gpu, "", false},
 		"all-fit":           {aCluster().node("worker-2", 8).pods("worker-1", "shop/Deployment/web", 3, 1), gpu, "", false},
 		"room-for-one":      {aCluster().node("worker-2", 1).pods("worker-1", "shop/Deployment/web", 10, 1), gpu, "", false},
 		"depends-on-order":  {aCluster().node("worker-2", 6).pods("worker-1", "shop/Deployment/large", 2, 3).pods("worker-1", "shop/Deployment/small", 3, 2), gpu, "", false},

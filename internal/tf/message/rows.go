@@ -22,6 +22,7 @@ const (
 	uncreatedPods
 	pendingPods
 	perhapsPending
+	perhapsLost
 	againPods
 	perhapsEvicted
 	preemptedPods
@@ -33,7 +34,7 @@ const (
 
 // String is the word for it in a table.
 func (d danger) String() string {
-	return [...]string{"STRANDED", "LOST", "REFUSED", "NOT CREATED", "PENDING", "PENDING?", "AGAIN", "MAYBE", "PREEMPT", "PDB", "DAEMON", "STAYS", "ok"}[d]
+	return [...]string{"STRANDED", "LOST", "REFUSED", "NOT CREATED", "PENDING", "PENDING?", "LOST?", "AGAIN", "MAYBE", "PREEMPT", "PDB", "DAEMON", "STAYS", "ok"}[d]
 }
 
 // row is a workload in a table.
@@ -135,8 +136,8 @@ func (c *census) row() row {
 		set(pendingPods, s.Pending, c.leaves(), c.pending())
 	case s.Pending.Max > 0:
 		set(perhapsPending, s.Pending, c.leaves(), c.perhaps())
-	case s.Again.Max > 0 && len(c.evicted) > 0:
-		set(againPods, s.Again, c.leaves(), c.again())
+	case s.MayBeLost > 0:
+		set(perhapsLost, s.LostPods(), c.leaves(), c.perhapsLost())
 	default:
 		c.calmer(set)
 	}
@@ -156,6 +157,8 @@ const barePod = "Pod"
 func (c *census) calmer(set func(danger, eviction.Range, int, string)) {
 	s := c.Summary
 	switch {
+	case s.Again.Max > 0 && len(c.evicted) > 0:
+		set(againPods, s.Again, c.leaves(), c.again())
 	case len(c.unknown) > 0:
 		set(perhapsEvicted, exactly(len(c.unknown)), c.pods(), c.doubt())
 	case s.Preempted.Max > 0:
@@ -207,6 +210,12 @@ func (c *census) lost() string {
 		}
 	}
 	return "no controller"
+}
+
+// perhapsLost words why it is not certain that pods are recreated.
+func (c *census) perhapsLost() string {
+	at := slices.IndexFunc(c.evicted, func(v eviction.PodVerdict) bool { return v.MayBeLost })
+	return c.evicted[at].Perhaps
 }
 
 // uncreated words which quota keeps replacements from being created, and how many others find no node.

@@ -291,7 +291,7 @@ func effect(total eviction.Summary, report *eviction.Report) string {
 			dangers = append(dangers, Number(n)+" "+what)
 		}
 	}
-	add(exactly(total.Lost), "lost")
+	add(total.LostPods(), "lost")
 	add(exactly(total.Rejected), "refused")
 	pending := "pending"
 	if total.Awaiting > 0 {

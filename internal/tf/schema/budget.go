@@ -121,7 +121,7 @@ const (
 	EvictionsDescription           = "Limits on evicted pods, checked at plan and before the first write. Default: the provider's."
 	MaxPodsDescription             = "Maximum number of pods that may be evicted. `0` allows none. Default: no limit."
 	MaxPendingDescription          = "Maximum number of replacement pods that may stay Pending. Default: no limit."
-	MaxLostDescription             = "Maximum number of lost pods: bare, or of a failing Job. Default: no limit."
+	MaxLostDescription             = "Maximum number of lost pods: bare, or of failing Jobs or runs. Default: no limit."
 	ProtectedNamespacesDescription = "Namespaces whose pods must not be evicted. Default: none."
 	ProtectedSelectorDescription   = "Label selector of pods that must not be evicted. Default: none."
 	OnlyDescription                = "Workloads whose pods may be evicted, such as `shop/Deployment/web`, `ml/*`. `[]`: none. Default: all."
