@@ -72,7 +72,7 @@ func again(t *testing.T, c *acctest.Cluster, seed int) (said, seen map[string]pl
 	t.Helper()
 	said, seen = map[string]placement.Range{}, map[string]placement.Range{}
 	original := newPlaces(t, c, seed, nil)
-	original.volumes = nil
+	original.volumes, original.kinds = nil, nil
 	out, pending := original.run()
 	for i := range out.Workloads {
 		if w := &out.Workloads[i]; w.Namespace == original.namespace {
@@ -81,7 +81,7 @@ func again(t *testing.T, c *acctest.Cluster, seed int) (said, seen map[string]pl
 	}
 	for range times - 1 {
 		p := newPlaces(t, c, seed, nil)
-		p.volumes, p.like = nil, original
+		p.volumes, p.kinds, p.like = nil, nil, original
 		_, pending := p.run()
 		for name, came := range seen {
 			seen[name] = placement.Range{Min: min(came.Min, pending[name]), Max: max(came.Max, pending[name])}

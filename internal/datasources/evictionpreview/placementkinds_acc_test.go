@@ -1,0 +1,251 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package evictionpreview_test
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/acctest"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/placement"
+)
+
+// Kinds of workloads in random clusters.
+const (
+	deployments = "Deployment"
+	orderedSets = "StatefulSet, OrderedReady"
+	parallel    = "StatefulSet, Parallel"
+	jobs        = "Job"
+)
+
+// draw chooses the kind of a workload.
+func (p *places) draw(name string) string {
+	p.kindOf[name] = deployments
+	if p.kinds != nil {
+		p.kindOf[name] = []string{deployments, deployments, deployments, orderedSets, parallel, jobs}[p.kinds.IntN(6)]
+	}
+	return p.kindOf[name]
+}
+
+// create makes a workload of a random kind.
+func (p *places) create(name string, replicas int32, pods corev1.PodTemplateSpec) {
+	p.t.Helper()
+	meta, selector := metav1.ObjectMeta{Name: name}, &metav1.LabelSelector{MatchLabels: pods.Labels}
+	var err error
+	switch class := p.draw(name); class {
+	case deployments:
+		_, err = p.c.Admin.AppsV1().Deployments(p.namespace).Create(p.t.Context(), &appsv1.Deployment{
+			ObjectMeta: meta, Spec: appsv1.DeploymentSpec{Replicas: &replicas, Selector: selector, Template: pods},
+		}, metav1.CreateOptions{})
+	case jobs:
+		pods.Spec.RestartPolicy = corev1.RestartPolicyNever
+		spec := batchv1.JobSpec{Parallelism: &replicas, Completions: &replicas, Template: pods, BackoffLimit: new(int32(0))}
+		if p.kinds.IntN(3) > 0 {
+			// Its controller replaces evicted pods immediately: they are no failures.
+			spec.PodFailurePolicy = &batchv1.PodFailurePolicy{Rules: []batchv1.PodFailurePolicyRule{{
+				Action: batchv1.PodFailurePolicyActionIgnore, OnPodConditions: []batchv1.PodFailurePolicyOnPodConditionsPattern{{Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue}},
+			}}}
+		}
+		_, err = p.c.Admin.BatchV1().Jobs(p.namespace).Create(p.t.Context(), &batchv1.Job{ObjectMeta: meta, Spec: spec}, metav1.CreateOptions{})
+	default:
+		policy := appsv1.OrderedReadyPodManagement
+		if class == parallel {
+			policy = appsv1.ParallelPodManagement
+		}
+		_, err = p.c.Admin.AppsV1().StatefulSets(p.namespace).Create(p.t.Context(), &appsv1.StatefulSet{
+			ObjectMeta: meta, Spec: appsv1.StatefulSetSpec{Replicas: &replicas, Selector: selector, Template: pods, PodManagementPolicy: policy},
+		}, metav1.CreateOptions{})
+	}
+	p.must(err)
+}
+
+// assist does what provisioners and kubelets do: a Job with a podFailurePolicy waits until the phase of an evicted pod is Failed.
+func (p *places) assist(ctx context.Context) error {
+	if p.kinds != nil {
+		if err := endStopped(ctx, p.c, p.namespace); err != nil {
+			return err
+		}
+	}
+	return p.provision(ctx)
+}
+
+// lowerQuota gives some namespaces a ResourceQuota that leaves room for some of the evicted pods' replacements alone, and
+// waits until it is in force.
+func (p *places) lowerQuota() {
+	p.t.Helper()
+	if p.kinds == nil || p.kinds.IntN(4) > 0 {
+		return
+	}
+	p.quota = true
+	name, quotas := []corev1.ResourceName{corev1.ResourcePods, corev1.ResourceRequestsCPU}[p.kinds.IntN(2)], p.c.Admin.CoreV1().ResourceQuotas(p.namespace)
+	_, err := quotas.Create(p.t.Context(), &corev1.ResourceQuota{
+		ObjectMeta: metav1.ObjectMeta{Name: "some"}, Spec: corev1.ResourceQuotaSpec{Hard: corev1.ResourceList{name: resource.MustParse("1k")}},
+	}, metav1.CreateOptions{})
+	p.must(err)
+	var all *corev1.ResourceQuota
+	inForce := func(hard resource.Quantity) {
+		acctest.Until(p.t, "the quota is in force", func(ctx context.Context) (bool, error) {
+			var err error
+			if all, err = quotas.Get(ctx, "some", metav1.GetOptions{}); err != nil {
+				return false, err
+			}
+			now := all.Status.Hard[name]
+			return now.Cmp(hard) == 0, nil
+		})
+	}
+	inForce(resource.MustParse("1k"))
+	used := all.Status.Used[name]
+	hard := used.DeepCopy()
+	hard.Add(*resource.NewQuantity(int64(p.kinds.IntN(4)-2), resource.DecimalSI))
+	if hard.Sign() < 0 {
+		hard = *resource.NewQuantity(0, resource.DecimalSI)
+	}
+	all.Spec.Hard[name] = hard
+	_, err = quotas.Update(p.t.Context(), all, metav1.UpdateOptions{})
+	p.must(err)
+	inForce(hard)
+}
+
+// incomplete reports whether only pods are missing that may be: of a StatefulSet that waits for another pod, of a Job that
+// has failed, and those that a quota refuses.
+func (p *places) incomplete(there map[string]int32) bool {
+	for name, wanted := range p.workloads {
+		class := p.kindOf[name]
+		if there[name] > wanted || there[name] < wanted && !p.quota && class != orderedSets && class != jobs {
+			return false
+		}
+	}
+	return true
+}
+
+// settledFor is how long a cluster must be unchanged: a controller tries again later and later to create a pod that a
+// quota refuses, that of Jobs after a minute at the latest
+// (k8s.io/kubernetes v1.37.2 pkg/controller/job/job_controller.go, MaxJobApiBackOff).
+func (p *places) settledFor(pending, changed bool, there map[string]int32) time.Duration {
+	missing, ofJobs := false, false
+	for name, wanted := range p.workloads {
+		missing = missing || there[name] < wanted
+		ofJobs = ofJobs || there[name] > 0 && there[name] < wanted && p.kindOf[name] == jobs
+	}
+	switch {
+	case ofJobs && changed && p.quota:
+		return time.Minute + retried
+	case missing && changed:
+		return 2 * retried
+	case missing:
+		return retried / 3
+	case pending && changed:
+		return retried
+	default:
+		return 0
+	}
+}
+
+// missing returns how many pods of a workload are Pending or not created of those that there were before the change.
+func (p *places) missing(name string, pending map[string]int) int {
+	return pending[name] + max(0, int(p.before[name]-p.there[name]))
+}
+
+// missingOf is the prediction of that: those that were Pending before and still are count as well.
+func missingOf(w *placement.WorkloadOutcome) placement.Range {
+	least, most := w.AllPending.Min-w.Pending.Min, w.AllPending.Max-w.Pending.Max
+	return placement.Range{Min: w.Missing.Min + min(least, most), Max: w.Missing.Max + max(least, most)}
+}
+
+// classOf is the kind of a workload, and whether a quota limits it.
+func (p *places) classOf(name string) string {
+	if p.quota {
+		return p.kindOf[name] + withQuota
+	}
+	return p.kindOf[name]
+}
+
+const withQuota = " with a quota"
+
+// byQuota adds up the classes that no quota limits, and the others.
+func (c *placed) byQuota() (free, limited *placed) {
+	free, limited = &placed{}, &placed{}
+	for class, one := range c.classes {
+		of := free
+		if strings.HasSuffix(class, withQuota) {
+			of = limited
+		}
+		of.workloads, of.numbers = of.workloads+one.workloads, of.numbers+one.numbers
+	}
+	return free, limited
+}
+
+// add counts a workload in all and in its class.
+func (c *placed) add(class string, w *placement.WorkloadOutcome, n int, predicted placement.Range) {
+	if c.classes == nil {
+		c.classes = map[string]*placed{}
+	}
+	if c.classes[class] == nil {
+		c.classes[class] = &placed{}
+	}
+	for _, t := range []*placed{c, c.classes[class]} {
+		t.workloads++
+		if predicted.Min == predicted.Max {
+			t.numbers++
+			t.pods += w.Placed.Max + predicted.Max
+			t.wrong += max(n-predicted.Max, predicted.Min-n)
+		}
+		if n > 0 {
+			t.pending++
+		}
+		if n < predicted.Min || n > predicted.Max {
+			t.outside++
+		}
+	}
+}
+
+// failing notes the Jobs that are predicted to fail.
+func (p *places) failing(report *eviction.Report) {
+	p.fails = map[string]bool{}
+	for _, v := range report.Pods {
+		if v.Fails != "" && v.Pod.Namespace == p.namespace {
+			p.fails[v.Owner.Name] = true
+		}
+	}
+}
+
+// failed returns the Jobs that have failed.
+func (p *places) failed() map[string]bool {
+	p.t.Helper()
+	list, err := p.c.Admin.BatchV1().Jobs(p.namespace).List(p.t.Context(), metav1.ListOptions{})
+	p.must(err)
+	out := map[string]bool{}
+	for i := range list.Items {
+		for _, condition := range list.Items[i].Status.Conditions {
+			if condition.Type == batchv1.JobFailed && condition.Status == corev1.ConditionTrue {
+				out[list.Items[i].Name] = true
+			}
+		}
+	}
+	return out
+}
+
+// compareJobs counts the Jobs that fail, and those that were predicted otherwise.
+func (p *places) compareJobs(failed map[string]bool) {
+	for name, class := range p.kindOf {
+		if class != jobs || p.ended[name] {
+			continue
+		}
+		if failed[name] {
+			p.tally.failed++
+		}
+		if failed[name] != p.fails[name] {
+			p.tally.wrongJobs++
+			p.t.Logf("Job %s fails: %t, predicted %t", name, failed[name], p.fails[name])
+		}
+	}
+}
