@@ -87,7 +87,7 @@ func (s *simulation) collect(out *Outcome, victims map[*snapshot.Pod]int) {
 
 // missing reports whether it is Pending, or is not created and might be later.
 func (r *replacement) missing() bool {
-	return r.after != kept && r.node < 0 && len(r.class.scheduling.Forbidden) == 0
+	return r.after != kept && !r.absent && r.node < 0 && len(r.class.scheduling.Forbidden) == 0
 }
 
 // elsewhere counts the replacements of pods that other changes of the run evict.

@@ -64,7 +64,7 @@ func mocked(t *testing.T, dir string, complete bool, old, replacement string) {
 		edit(t, filepath.Join(dir, "taints.tftest.hcl"), func(text string) string {
 			return regexp.MustCompile(`summary = \{ lost = (\d) \}`).ReplaceAllString(text, "summary = {\n"+
 				"stays = 0, evicted_now = 0, evicted_after = 0, drained = 0, unknown = 0, lost = $1\n"+
-				"pending = 0, pending_max = 0, preempted = 0, evicted_again = 0, not_reschedulable = 0\n}")
+				"pending = 0, pending_max = 0, preempted = 0, evicted_again = 0, lost_max = 0, not_reschedulable = 0\n}")
 		})
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/golden"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/planner"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/test/messages"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/workload"
 )
 
@@ -28,6 +29,7 @@ func pinnedWorkload(kind, name, manner string, pods, least, most int) planner.Pi
 
 func TestRefuseAway(t *testing.T) {
 	t.Parallel()
+	messages.Expect(t, "the volumes of … are elsewhere")
 	var diags diag.Diagnostics
 	db := pinnedWorkload("StatefulSet", "db", "", 12, 0, 0)
 	if !RefuseAway(db, path.Root("workloads"), &diags) || len(diags) > 0 {
@@ -39,6 +41,7 @@ func TestRefuseAway(t *testing.T) {
 	if RefuseAway(db, path.Root("workloads"), &diags) || diags.ErrorsCount() != 1 {
 		t.Fatalf("it is not refused: %v", diags)
 	}
+	messages.GotAll(t, diags)
 	golden.Check(t, "pinned_away.golden", diags[0].Summary()+"\n\n"+diags[0].Detail()+"\n")
 }
 
