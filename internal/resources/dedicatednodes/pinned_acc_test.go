@@ -50,7 +50,7 @@ func (p *pool) volume() {
 // TestAccDedicatedNodes_aPinAwayFromItsVolumeIsRefused shows as well what becomes of the pod if it is pinned by hand.
 func TestAccDedicatedNodes_aPinAwayFromItsVolumeIsRefused(t *testing.T) {
 	t.Parallel()
-	messages.Expect(t, "Unable to pin")
+	messages.Expect(t, "Unable to pin", "the volumes of … are elsewhere")
 	c := acctest.Connect(t)
 	p := newPool(t, c)
 	p.volume()
