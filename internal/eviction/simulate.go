@@ -15,10 +15,6 @@ import (
 // seed makes every simulation of one change the same: a plan that is made twice says the same.
 const seed = 29
 
-// fewOrders is how many orders are tried for a change that evicts no pod itself: many resources may be planned after one
-// that does.
-const fewOrders = 2
-
 // Outcome is where the replacements of all evicted pods go, together. It is simulated when it is first
 // asked for, with the verdicts that the report has by then, and not at all where nothing comes for an
 // evicted pod. Pods whose outcome is unknown are evicted in some orders and keep their room in others.
@@ -33,18 +29,14 @@ func (r *Report) Outcome() *placement.Outcome {
 func (e *evaluation) simulating(r *Report) {
 	r.outcome = sync.OnceValue(func() *placement.Outcome {
 		own, elsewhere := e.evictions(r.Pods), e.elsewhere(r.Pods)
-		replaces := func(one placement.Eviction) bool { return one.Scheduling != nil }
-		orders := placement.Orders
-		switch {
-		case slices.ContainsFunc(own, replaces):
-		case slices.ContainsFunc(elsewhere, replaces):
-			orders = fewOrders
-		default:
+		replaced := func(one placement.Eviction) bool { return one.Scheduling != nil }
+		alone := !slices.ContainsFunc(own, replaced)
+		if alone && !slices.ContainsFunc(elsewhere, replaced) {
 			return &placement.Outcome{}
 		}
-		out := e.nodes.Simulate(slices.Concat(own, elsewhere, e.arrivals(r.Nodes), e.successors()), orders, seed)
-		if out.Others.Missing.Max > 0 {
-			out.Others.Before = sync.OnceValue(func() Range { return e.without(elsewhere, orders) })
+		out := e.nodes.Simulate(slices.Concat(own, elsewhere, e.arrivals(r.Nodes), e.successors()), placement.Orders, seed)
+		if out.Others.Alone = alone; out.Others.Missing.Max > 0 {
+			out.Others.Before = sync.OnceValue(func() Range { return e.without(elsewhere, out.Orders) })
 		}
 		return out
 	})

@@ -9,15 +9,42 @@ import "slices"
 // the pods that were Pending before: once for each order, of which the seed makes the first one
 // and every other. Equal arguments give equal outcomes. Pods that the Change of the finder lets
 // leave, and that are not among the evicted ones, keep their places in most orders, and in some they do not.
-// Orders are left out where it is proved what they come to.
+// Orders are left out where it is proved what they come to, and where most of the pods are those of other changes.
 func (f *Finder) Simulate(evicted []Eviction, orders int, seed uint64) *Outcome {
 	s := newSimulation(f, evicted)
 	enough := s.enough(orders)
-	out := s.try(enough, seed)
+	out := s.try(min(enough, s.share(orders)), seed)
 	if out.Wanted = orders; out.Orders == enough {
 		out.Orders = orders
 	}
 	return out
+}
+
+const (
+	// fewest is how many orders are tried for a change whose pods are few beside those of others: one of each kind of
+	// order. See run.
+	fewest = 5
+	// fewestAlone is that for a change that evicts no pod itself.
+	fewestAlone = 2
+)
+
+// share returns how many of so many orders are tried: as many as the change has of the replacements. The cost of all
+// changes of a run would grow with the square of their number otherwise.
+func (s *simulation) share(orders int) int {
+	others := s.elsewhere()
+	if others == 0 {
+		return orders
+	}
+	own := 0
+	for _, r := range s.replacements[:s.fixed] {
+		if !r.elsewhere && !r.waiting && !r.successor {
+			own++
+		}
+	}
+	if own == 0 {
+		return min(orders, fewestAlone)
+	}
+	return min(orders, max(fewest, orders*own/(own+others)))
 }
 
 // enough returns how many of so many orders show all that any order comes to. Where every pod finds a node in

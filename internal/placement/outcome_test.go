@@ -270,3 +270,41 @@ func TestSimulate_antiAffinityToPodsOfOtherNamespaces(t *testing.T) {
 		}
 	}
 }
+
+// TestOthers_Caused: what chance alone may move is a range with its ends in order, and nothing of a change that evicts
+// no pod.
+func TestOthers_Caused(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		missing, before Range
+		alone           bool
+		want            Range
+	}{
+		"both ends rise":                        {Range{5, 8}, Range{3, 4}, false, Range{2, 4}},
+		"the lower end rises more":              {Range{85, 98}, Range{75, 90}, false, Range{8, 10}},
+		"one end rises":                         {Range{2, 8}, Range{2, 7}, false, Range{0, 1}},
+		"fewer than before":                     {Range{1, 2}, Range{2, 3}, false, Range{}},
+		"one end rises, and no pod is evicted":  {Range{2, 8}, Range{2, 7}, true, Range{}},
+		"both ends rise, and no pod is evicted": {Range{3, 8}, Range{2, 7}, true, Range{1, 1}},
+		"none is missing":                       {Range{}, Range{}, false, Range{}},
+	} {
+		o := Others{Missing: tt.missing, Alone: tt.alone, Before: func() Range { return tt.before }}
+		if got := o.Caused(); got != tt.want {
+			t.Errorf("%s: %v, want %v", name, got, tt.want)
+		}
+	}
+}
+
+// TestSimulate_triesFewerOrdersBesideOthers: as many as the change has of the replacements.
+func TestSimulate_triesFewerOrdersBesideOthers(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct{ own, others, want int }{{10, 0, Orders}, {10, 10, Orders / 2}, {1, 99, 5}, {0, 9, 2}} {
+		s := &simulation{}
+		for i := range tt.own + tt.others {
+			s.replacements = append(s.replacements, &replacement{elsewhere: i >= tt.own})
+		}
+		if s.fixed = len(s.replacements); s.share(Orders) != tt.want {
+			t.Errorf("%d of %d: %d orders, want %d", tt.own, tt.own+tt.others, s.share(Orders), tt.want)
+		}
+	}
+}

@@ -101,15 +101,22 @@ type Others struct {
 	Missing, All Range
 	// Before returns what Missing is without this change. It is a simulation of its own.
 	Before func() Range
+	// Alone is set where the change itself evicts no pod that is replaced.
+	Alone bool
 }
 
-// Caused is how many more of them are missing because of this change.
+// Caused is how many more of them are missing because of this change. The ends of the ranges with the change and
+// without it are compared: chance may move one end alone. A change that evicts no pod then causes nothing.
 func (o Others) Caused() Range {
 	if o.Missing.Max == 0 {
 		return Range{}
 	}
 	before := o.Before()
-	return Range{Min: max(o.Missing.Min-before.Min, 0), Max: max(o.Missing.Max-before.Max, 0)}
+	least, most := max(o.Missing.Min-before.Min, 0), max(o.Missing.Max-before.Max, 0)
+	if o.Alone && min(least, most) == 0 {
+		return Range{}
+	}
+	return Range{Min: min(least, most), Max: max(least, most)}
 }
 
 // join adds what another step of the same change does. The others are the same.
@@ -121,6 +128,7 @@ func (o *Others) join(own, more Range, other Others) {
 	case o.Replacements == 0:
 		*o, o.All = other, own.plus(other.All)
 	default:
+		o.Alone = o.Alone && other.Alone
 		if other.Missing.Max > o.Missing.Max {
 			o.Missing, o.Before = other.Missing, other.Before
 		}

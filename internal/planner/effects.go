@@ -10,13 +10,20 @@ import (
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
 )
 
-// Does returns what the steps are to the changes of other resources of the same run: what they add to nodes, and
-// which pods they evict.
-func (p Plan) Does() *snapshot.Others {
-	var out *snapshot.Others
+// Effect is what a plan is to the changes of other resources of the same run: what it adds to nodes, and which pods
+// it evicts. Rollouts of machines are apart, since they may take turns.
+type Effect struct{ Nodes, Machines *snapshot.Others }
+
+// Does returns what the steps do.
+func (p Plan) Does() Effect {
+	var out Effect
 	for _, s := range p.Steps {
-		if s.Report != nil {
-			out = out.And(s.Report.Does())
+		switch {
+		case s.Report == nil:
+		case s.Switch != nil:
+			out.Machines = out.Machines.And(s.Report.Does())
+		default:
+			out.Nodes = out.Nodes.And(s.Report.Does())
 		}
 	}
 	return out
@@ -26,54 +33,66 @@ func (p Plan) Does() *snapshot.Others {
 // one process. Each resource counts what those before it do: of any two, one counts the other.
 type Effects struct {
 	mu      sync.Mutex
-	planned []effect
+	planned []planned
 }
 
-type effect struct {
+type planned struct {
 	owner string
-	// before is what all resources before it do.
-	before, does *snapshot.Others
+	does  Effect
 }
 
 // Note notes what the plan of the resource of this id does, and returns what those before it do. A resource
-// that is planned again keeps its place.
-func (e *Effects) Note(owner string, does *snapshot.Others) *snapshot.Others {
+// that is planned again keeps its place. Where one rollout of machines runs at a time (turns), a plan with one counts
+// none of the others: pods of one are placed before the next begins.
+func (e *Effects) Note(owner string, does Effect, turns bool) *snapshot.Others {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	at := e.find(owner)
 	if at < 0 {
 		at = len(e.planned)
-		e.planned = append(e.planned, effect{owner: owner, before: e.until(at)})
+		e.planned = append(e.planned, planned{owner: owner})
 	}
 	e.planned[at].does = does
-	for i := at + 1; i < len(e.planned); i++ {
-		e.planned[i].before = e.until(i)
-	}
-	return e.planned[at].before
+	return joined(e.planned[:at], turns && !does.Machines.Empty())
 }
 
 // Before returns what the resources that were planned before the one of this id do: of one that was not planned
-// in this process, all.
-func (e *Effects) Before(owner string) *snapshot.Others {
+// in this process, all. It leaves out rollouts of machines for one that takes turns with them.
+func (e *Effects) Before(owner string, turns bool) *snapshot.Others {
 	if e == nil {
 		return nil
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if at := e.find(owner); at >= 0 {
-		return e.planned[at].before
+	at := e.find(owner)
+	if at < 0 {
+		at = len(e.planned)
 	}
-	return e.until(len(e.planned))
+	return joined(e.planned[:at], turns)
+}
+
+// Drop forgets what a resource was to do, since it was stopped before it wrote anything.
+func (e *Effects) Drop(owner string) {
+	if e == nil {
+		return
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if at := e.find(owner); at >= 0 {
+		e.planned[at].does = Effect{}
+	}
 }
 
 func (e *Effects) find(owner string) int {
-	return slices.IndexFunc(e.planned, func(one effect) bool { return one.owner == owner })
+	return slices.IndexFunc(e.planned, func(one planned) bool { return one.owner == owner })
 }
 
-// until is what the first n resources do.
-func (e *Effects) until(n int) *snapshot.Others {
-	if n == 0 {
-		return nil
+func joined(all []planned, turns bool) *snapshot.Others {
+	var out []*snapshot.Others
+	for _, one := range all {
+		if out = append(out, one.does.Nodes); !turns {
+			out = append(out, one.does.Machines)
+		}
 	}
-	return e.planned[n-1].before.And(e.planned[n-1].does)
+	return snapshot.Together(out...)
 }

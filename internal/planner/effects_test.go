@@ -22,8 +22,8 @@ func inTurn(s *snapshot.Snapshot, changes ...Change) []*eviction.Report {
 	out := make([]*eviction.Report, len(changes))
 	for i, change := range changes {
 		owner := fmt.Sprint(i)
-		effects.Note(owner, Order(s, change, eviction.ComparisonOff).Does())
-		_, out[i] = Order(s.Beside(effects.Before(owner)), change, eviction.ComparisonOff).Impact()
+		effects.Note(owner, Order(s, change, eviction.ComparisonOff).Does(), false)
+		_, out[i] = Order(s.Beside(effects.Before(owner, false)), change, eviction.ComparisonOff).Impact()
 	}
 	return out
 }
@@ -97,16 +97,50 @@ func TestEffects_keepTheOrderOfPlanning(t *testing.T) {
 		if step.closes == "" {
 			does = nil
 		}
-		if got := names(e.Note(step.owner, does)); got != step.want {
+		if got := names(e.Note(step.owner, Effect{Nodes: does}, true)); got != step.want {
 			t.Errorf("%s counts %q, want %q", step.owner, got, step.want)
 		}
 	}
 	for owner, want := range map[string]string{"a": "", "b": "n4", "c": "n2 n4", "d": "n2 n4", "destroyed": "n2 n3 n4"} {
-		if got := names(e.Before(owner)); got != want {
+		if got := names(e.Before(owner, false)); got != want {
 			t.Errorf("then %s counts %q, want %q", owner, got, want)
 		}
 	}
-	if none.Before("a") != nil {
+	if none.Before("a", false) != nil {
 		t.Error("without effects there are some")
+	}
+}
+
+// TestEffects_rolloutsOfMachinesTakeTurns: one at a time counts no other, and nodes count everything.
+func TestEffects_rolloutsOfMachinesTakeTurns(t *testing.T) {
+	t.Parallel()
+	closing := func(node string) *snapshot.Others { return &snapshot.Others{Closed: map[string]bool{node: true}} }
+	for turns, want := range map[bool]int{true: 1, false: 2} {
+		var e Effects
+		e.Note("sets", Effect{Machines: closing("m1")}, turns)
+		e.Note("nodes", Effect{Nodes: closing("n1")}, turns)
+		if got := e.Note("more sets", Effect{Nodes: closing("n2"), Machines: closing("m2")}, turns); len(got.Closed) != want {
+			t.Errorf("turns %t: a rollout counts %v", turns, got.Closed)
+		}
+		if got := e.Note("more nodes", Effect{Nodes: closing("n3")}, turns); len(got.Closed) != 4 {
+			t.Errorf("turns %t: nodes count %v", turns, got.Closed)
+		}
+		if got := e.Before("more sets", turns); len(got.Closed) != want {
+			t.Errorf("turns %t: at apply, a rollout counts %v", turns, got.Closed)
+		}
+	}
+}
+
+// TestEffects_Drop: a resource that was stopped before it wrote anything evicts no pod.
+func TestEffects_Drop(t *testing.T) {
+	t.Parallel()
+	var none *Effects
+	none.Drop("a")
+	var e Effects
+	e.Note("a", Effect{Nodes: &snapshot.Others{Closed: map[string]bool{"n1": true}}}, false)
+	e.Drop("a")
+	e.Drop("unknown")
+	if got := e.Note("b", Effect{}, false); got != nil {
+		t.Errorf("then b counts %v", got)
 	}
 }

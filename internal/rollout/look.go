@@ -164,7 +164,8 @@ func (r *run) plan(ctx context.Context) (looked, error) {
 // orderOf returns how the steps of a change are put in order. What resources do that the run has planned before counts as
 // it did at plan, until the cluster shows it.
 func (r *run) orderOf(change planner.Change) func(*snapshot.Snapshot) planner.Plan {
-	others := r.change.Effects.Before(r.change.Owner)
+	sets := r.change.MachineSets
+	others := r.change.Effects.Before(r.change.Owner, sets != nil && sets.AtOnce == 1)
 	return func(s *snapshot.Snapshot) planner.Plan { return planner.Order(s.Beside(others), change, r.comparison) }
 }
 

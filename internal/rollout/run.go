@@ -111,6 +111,9 @@ func (r *run) end(ctx context.Context) (Result, error) {
 		}
 	}
 	err := r.carryOut(ctx)
+	if err != nil && !r.begun {
+		r.change.Effects.Drop(r.change.Owner)
+	}
 	out := Result{Steps: r.done, Workloads: r.left()}
 	if err == nil && len(r.change.Frees.Named) > 0 {
 		out.Retained = r.contract(ctx)

@@ -44,41 +44,37 @@ func (o *Others) Empty() bool {
 func (o *Others) Evicts() bool { return o != nil && len(o.Evicted) > 0 }
 
 // And returns both.
-func (o *Others) And(more *Others) *Others {
-	if o.Empty() {
-		return more
+func (o *Others) And(more *Others) *Others { return Together(o, more) }
+
+// Together returns all of them as one, nil where none changes anything.
+func Together(all ...*Others) *Others {
+	all = slices.DeleteFunc(slices.Clone(all), (*Others).Empty)
+	switch len(all) {
+	case 0:
+		return nil
+	case 1:
+		return all[0]
 	}
-	if more.Empty() {
-		return o
-	}
-	out := &Others{Taints: maps.Clone(o.Taints), Labels: maps.Clone(o.Labels), Closed: union(o.Closed, more.Closed), Evicted: maps.Clone(o.Evicted)}
-	for name, list := range more.Taints {
-		out.Taints = put(out.Taints, name, added(slices.Clone(out.Taints[name]), list))
-	}
-	for name, labels := range more.Labels {
-		out.Labels = put(out.Labels, name, union(out.Labels[name], labels))
-	}
-	for name, pods := range more.Evicted {
-		out.Evicted = put(out.Evicted, name, union(out.Evicted[name], pods))
+	out := &Others{Taints: map[string][]corev1.Taint{}, Labels: map[string]map[string]string{}, Closed: map[string]bool{}, Evicted: map[string]map[types.UID]Departure{}}
+	for _, o := range all {
+		for name, list := range o.Taints {
+			out.Taints[name] = added(out.Taints[name], list)
+		}
+		maps.Copy(out.Closed, o.Closed)
+		merge(out.Labels, o.Labels)
+		merge(out.Evicted, o.Evicted)
 	}
 	return out
 }
 
-func union[K comparable, V any](a, b map[K]V) map[K]V {
-	if len(a) == 0 {
-		return b
+// merge adds maps by name to others of which it may change each.
+func merge[K comparable, V any](into, more map[string]map[K]V) {
+	for name, values := range more {
+		if into[name] == nil {
+			into[name] = make(map[K]V, len(values))
+		}
+		maps.Copy(into[name], values)
 	}
-	out := maps.Clone(a)
-	maps.Copy(out, b)
-	return out
-}
-
-func put[V any](m map[string]V, name string, value V) map[string]V {
-	if m == nil {
-		m = map[string]V{}
-	}
-	m[name] = value
-	return m
 }
 
 // added adds taints to a list that does not hold them with the same value.

@@ -112,14 +112,14 @@ func TestPreview_reportsHowManyOrdersWereTried(t *testing.T) {
 		want   string
 	}{
 		"all of them":   {orders: 30},
-		"some of them":  {orders: 4, want: "\n\nLarge cluster: 4 of 30 orders were tried. Ranges may be wider.\n\n"},
+		"some of them":  {orders: 4, want: "\n\n4 of 30 orders were tried, since the plan or the cluster is large. Ranges may be wider.\n\n"},
 		"a part of one": {orders: 1, cut: true, want: "\n\nLarge cluster: 1 of 30 orders was tried in part. Fewer pods may be Pending.\n\n"},
 	} {
 		change := eviction.Change{Taints: map[string][]corev1.Taint{"worker-1": taintsOf(t, "dedicated=gpu:NoExecute")}}
 		report := eviction.Evaluate(aCluster().node("worker-2", 1).pods("worker-1", "shop/Deployment/web", 3, 1).Snapshot, change, eviction.ComparisonUnknown)
 		report.Outcome().Orders, report.Outcome().Cut = tt.orders, tt.cut
 		_, detail := Preview(applying(t, `node "worker-1"`, "dedicated=gpu:NoExecute"), report)
-		if strings.Contains(detail, "Large cluster") != (tt.want != "") || !strings.Contains(detail, tt.want) {
+		if strings.Contains(detail, " orders ") != (tt.want != "") || !strings.Contains(detail, tt.want) {
 			t.Errorf("%s: want %q in:\n%s", name, tt.want, detail)
 		}
 	}

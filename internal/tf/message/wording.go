@@ -154,7 +154,7 @@ func fewOrders(report *eviction.Report) string {
 	case out.Cut:
 		return fmt.Sprintf("Large cluster: 1 of %d orders was tried in part. Fewer pods may be Pending.", out.Wanted)
 	case out.Orders < out.Wanted:
-		return fmt.Sprintf("Large cluster: %d of %d orders were tried. Ranges may be wider.", out.Orders, out.Wanted)
+		return fmt.Sprintf("%d of %d orders were tried, since the plan or the cluster is large. Ranges may be wider.", out.Orders, out.Wanted)
 	}
 	return ""
 }

@@ -19,7 +19,7 @@ func (d *Data) Ordered(ctx context.Context, owner string, s *snapshot.Snapshot, 
 	if err != nil {
 		return plan, s, err
 	}
-	others := d.Effects.Note(owner, plan.Does())
+	others := d.Effects.Note(owner, plan.Does(), d.MaxConcurrentRollouts == 1)
 	if others.Empty() {
 		return plan, s, nil
 	}
