@@ -120,9 +120,9 @@ func (q *query) selection() (selection, error) {
 		return selection{}, apierrors.NewBadRequest(err.Error())
 	}
 	if !byField.Empty() {
-		known := fieldsOf(q.kind.object(map[string]any{"metadata": map[string]any{}}))
+		known := objectFields{q.kind.object(map[string]any{"metadata": map[string]any{}})}
 		for _, r := range byField.Requirements() {
-			if _, has := known[r.Field]; !has {
+			if !known.Has(r.Field) {
 				return selection{}, apierrors.NewBadRequest("field label not supported: " + r.Field)
 			}
 		}

@@ -185,7 +185,7 @@ func (s selection) matches(object runtime.Object) bool {
 	if s.namespace != "" && accessor.GetNamespace() != s.namespace {
 		return false
 	}
-	return s.labels.Matches(labels.Set(accessor.GetLabels())) && (s.fields.Empty() || s.fields.Matches(fieldsOf(object)))
+	return s.labels.Matches(labels.Set(accessor.GetLabels())) && (s.fields.Empty() || s.fields.Matches(objectFields{object}))
 }
 
 // everything reports whether no selector leaves anything out: only then is it known how
