@@ -40,6 +40,16 @@ func IDs(tolerations []corev1.Toleration) []ID {
 	return ids
 }
 
+// Notations returns tolerations in kubectl's notation, whatever their seconds: ids of resources are made of these.
+func Notations(tolerations []corev1.Toleration) []string {
+	out := make([]string, len(tolerations))
+	for i, t := range tolerations {
+		t.TolerationSeconds = nil
+		out[i] = taint.FormatToleration(t)
+	}
+	return out
+}
+
 // Compare orders identities by key, effect, operator and value.
 func (id ID) Compare(other ID) int {
 	return cmp.Or(cmp.Compare(id.Key, other.Key), cmp.Compare(id.Effect, other.Effect),

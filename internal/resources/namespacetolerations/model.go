@@ -9,10 +9,8 @@ import (
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/types"
-	corev1 "k8s.io/api/core/v1"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/admission"
-	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/tf/managed"
 	tfschema "github.com/kubetaint/terraform-provider-kubetaint/internal/tf/schema"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/toleration"
@@ -94,18 +92,8 @@ func (m model) NewID(ctx context.Context, owner string) string {
 	if !known {
 		return ""
 	}
-	return idPrefix(owner, w.Namespace) + strings.Join(entries(w.Default.Tolerations), ",") + ";" + strings.Join(entries(w.Allowed.Tolerations), ",")
+	return idPrefix(owner, w.Namespace) + strings.Join(toleration.Notations(w.Default.Tolerations), ",") + ";" + strings.Join(toleration.Notations(w.Allowed.Tolerations), ",")
 }
 
 // idPrefix is what ids of all resources for a namespace begin with.
 func idPrefix(owner, namespace string) string { return owner + "/" + name + "/" + namespace + "/" }
-
-// entries are the notations of tolerations, whatever their seconds.
-func entries(tolerations []corev1.Toleration) []string {
-	var out []string
-	for _, t := range tolerations {
-		t.TolerationSeconds = nil
-		out = append(out, taint.FormatToleration(t))
-	}
-	return out
-}

@@ -28,11 +28,6 @@ import (
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/toleration"
 )
 
-var _ resource.ResourceWithValidateConfig = (*namespaceTolerations)(nil)
-
-// defaultAt is the list that pods get.
-var defaultAt = path.Root(admission.DefaultList)
-
 // name is that of the resource.
 const name = "namespace_tolerations"
 
@@ -45,15 +40,6 @@ func NewResource() resource.Resource {
 	r := &namespaceTolerations{}
 	r.Type, r.Name, r.IdentifiedBy, r.Identifies = r, name, "namespace", "Name of the namespace."
 	return r
-}
-
-// ValidateConfig checks what can be told without a cluster.
-func (r *namespaceTolerations) ValidateConfig(ctx context.Context, req resource.ValidateConfigRequest, resp *resource.ValidateConfigResponse) {
-	var config model
-	resp.Diagnostics.Append(req.Config.Get(ctx, &config)...)
-	if !resp.Diagnostics.HasError() {
-		tfschema.WarnKeyless(ctx, tfschema.Named("namespace", config.Namespace), config.Default, defaultAt, &resp.Diagnostics)
-	}
 }
 
 // Observe reads the annotations of the namespace.
@@ -130,13 +116,9 @@ func (r *namespaceTolerations) Preview(ctx context.Context, c change, diags *dia
 	if r.Claim(ctx, c, true, diags); diags.HasError() {
 		return
 	}
-	desired, own := c.Want, c.Own
-	r.Data.RefuseOperators(defaultAt, desired.Default.Tolerations, diags)
-	_, err := r.Data.Identify(ctx, own.Cluster, diags)
-	var seen *kube.NamespaceLists
-	if err == nil && !diags.HasError() {
-		seen, err = r.Data.Cluster.NamespaceLists(ctx, desired.Namespace)
-	}
+	desired := c.Want
+	r.Data.RefuseOperators(path.Root(admission.DefaultList), desired.Default.Tolerations, diags)
+	seen, _, err := r.Look(ctx, c.Model, c.Own, diags)
 	var merged admission.MergedLists
 	if err == nil && !diags.HasError() {
 		merged, err = rollout.MergeLists(desired, seen.Lists)
@@ -151,7 +133,7 @@ func (r *namespaceTolerations) Preview(ctx context.Context, c change, diags *dia
 		diags.Append(message.ExplainLists("change", desired.Namespace, err))
 		return
 	}
-	if own.Generation == "" {
+	if c.Own.Generation == "" {
 		message.WarnListsTakenOver(desired, merged.TakenOver(), diags)
 	}
 	// Nothing is said while it cannot be found out whether the plug-in is on.
@@ -209,10 +191,9 @@ func (r *namespaceTolerations) Import(ctx context.Context, req resource.ImportSt
 	found := planner.FindInLists(seen.Lists, idPrefix(r.Data.Owner, namespace), chosen)
 	switch {
 	case chosen == "" && len(found.Owners) > 1:
-		diags.AddError("Unable to import tolerations of namespace \""+namespace+"\": several resources own some of them",
-			"Import those of one resource, by its id:\n\n  "+strings.Join(found.Owners, "\n  "))
+		diags.Append(message.SeveralOwnLists(namespace, found.Owners))
 	case len(found.Lists) == 0:
-		diags.AddError("Unable to import tolerations of namespace \""+namespace+"\"", "It has no tolerations, or other resources own all of them. Look at its annotations: kubectl get namespace "+namespace+" -o yaml.")
+		diags.Append(message.NoListsToImport(namespace))
 	}
 	own.Imported = found.Generations
 	own = own.See(record.Held{}, found.Held(own.ListSeal().On(objectOf(state))))

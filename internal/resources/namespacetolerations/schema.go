@@ -33,7 +33,7 @@ func (r *namespaceTolerations) Schema(_ context.Context, _ resource.SchemaReques
 				PlanModifiers:       []planmodifier.String{stringplanmodifier.RequiresReplace()},
 				Validators:          []validator.String{stringvalidator.LengthBetween(1, 63)},
 			},
-			"default": tfschema.TolerationsAttribute("Tolerations added to new pods of the namespace, unless a pod's own toleration covers them.", oneList),
+			"default": tfschema.TolerationsAttribute("Tolerations added to new pods of the namespace, unless a pod's own toleration covers them.", oneList, tfschema.Keyless("namespace", "namespace")),
 			"allowed": tfschema.TolerationsAttribute("Tolerations that pods of the namespace may have. **The first entry rejects all others**.", oneList),
 		},
 	}

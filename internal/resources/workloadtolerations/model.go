@@ -19,7 +19,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/labels"
 
-	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/tf/managed"
 	tfschema "github.com/kubetaint/terraform-provider-kubetaint/internal/tf/schema"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/tf/session"
@@ -287,12 +286,7 @@ func (m model) NewID(ctx context.Context, owner string) string {
 // newID is the id of a resource that is created with these entries. It can be
 // told at plan, and a create that was killed finds its own marks by it.
 func newID(owner string, t target, tolerations []corev1.Toleration) string {
-	ids := make([]string, len(tolerations))
-	for i, one := range tolerations {
-		one.TolerationSeconds = nil
-		ids[i] = taint.FormatToleration(one)
-	}
-	return strings.Join([]string{owner, name, t.String(), strings.Join(ids, ",")}, "/")
+	return strings.Join([]string{owner, name, t.String(), strings.Join(toleration.Notations(tolerations), ",")}, "/")
 }
 
 // Identity is what an import block by identity names.

@@ -109,3 +109,15 @@ func WarnForbiddenUnknown(namespace string, err error, diags *diag.Diagnostics) 
 	diags.AddAttributeWarning(path.Root(admission.AllowedList), "Unable to determine which pods of namespace \""+namespace+"\" could not be recreated",
 		strings.TrimSpace("The change is planned, but which running pods the namespace would reject when they are recreated is not known. "+Advise(err))+"\n\nOriginal error: "+err.Error())
 }
+
+// SeveralOwnLists reports an import of a namespace that does not choose one of its owners.
+func SeveralOwnLists(namespace string, owners []string) diag.Diagnostic {
+	return diag.NewErrorDiagnostic("Unable to import tolerations of namespace \""+namespace+"\": several resources own some of them",
+		"Import those of one resource, by its id:\n\n  "+strings.Join(owners, "\n  "))
+}
+
+// NoListsToImport reports an import of a namespace that has nothing to take.
+func NoListsToImport(namespace string) diag.Diagnostic {
+	return diag.NewErrorDiagnostic("Unable to import tolerations of namespace \""+namespace+"\"",
+		"It has no tolerations, or other resources own all of them. Look at its annotations: kubectl get namespace "+namespace+" -o yaml.")
+}

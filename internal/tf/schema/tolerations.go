@@ -221,3 +221,21 @@ func WarnKeyless(ctx context.Context, whose string, set types.Set, at path.Path,
 		}
 	}
 }
+
+// Keyless is a validator of a list that does so. Its object is of a kind, and named by an attribute.
+func Keyless(kind, attribute string) validator.Set { return keyless{kind, attribute} }
+
+type keyless struct{ kind, attribute string }
+
+// Description reports what is expected.
+func (keyless) Description(context.Context) string { return "tolerations should have a key" }
+
+// MarkdownDescription reports what is expected.
+func (k keyless) MarkdownDescription(ctx context.Context) string { return k.Description(ctx) }
+
+// ValidateSet adds a warning at the list for each toleration that has none.
+func (k keyless) ValidateSet(ctx context.Context, req validator.SetRequest, resp *validator.SetResponse) {
+	var name types.String
+	resp.Diagnostics.Append(req.Config.GetAttribute(ctx, path.Root(k.attribute), &name)...)
+	WarnKeyless(ctx, Named(k.kind, name), req.ConfigValue, req.Path, &resp.Diagnostics)
+}
