@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-var update = flag.Bool("update", false, "write shares.txt")
+var update = flag.Bool("update", false, "write shares.txt and the page of what is left out")
 
 // Nine of ten cases of each list have rows, beside those that are not about this provider. That the rows
 // exist, run and pass is what Rows checks in the tests that have them.
