@@ -53,7 +53,7 @@ func Roll(s *snapshot.Snapshot, rollouts []Rollout, comparison Comparison) (out 
 	best, worst, end := r.progress(true), r.progress(false), r.end()
 	for i := range rollouts {
 		alone, size := best, len(rollouts[i].Pods)
-		if len(rollouts) > 1 {
+		if len(rollouts) > 1 && max(best.placed[i], worst.placed[i]) < size {
 			alone = r.alone(i).progress(true)
 		}
 		out[i].Missing = placement.Range{Min: size - max(alone.placed[i], worst.placed[i]), Max: size - min(worst.placed[i], end.placed[i])}

@@ -135,11 +135,11 @@ func TestRoll_findsPodsWhoseVolumesAreElsewhere(t *testing.T) {
 		pool    string
 		want    string
 	}{
-		"a volume of another node":                     {[]*snapshot.Volume{on(host, "c1")}, "gpu", "db-0: its volume pv is bound to node c1"},
-		"a volume of a node that is gone":              {[]*snapshot.Volume{on(host, "c9")}, "gpu", ""},
-		"a volume of a zone without nodes of the pool": {[]*snapshot.Volume{on("zone", "b")}, "gpu", "db-0: its volume pv is bound to node c1"},
-		"a volume of a node of the pool":               {[]*snapshot.Volume{on(host, "c1", "g2")}, "gpu", ""},
-		"a volume of a zone with one":                  {[]*snapshot.Volume{on("zone", "a", "b")}, "gpu", ""},
+		"a volume of another node":                         {[]*snapshot.Volume{on(host, "c1")}, "gpu", "db-0: its volume pv is bound to node c1"},
+		"a volume of a node that is gone":                  {[]*snapshot.Volume{on(host, "c9")}, "gpu", ""},
+		"a volume of a zone whose nodes may join the pool": {[]*snapshot.Volume{on("zone", "b")}, "gpu", ""},
+		"a volume of a node of the pool":                   {[]*snapshot.Volume{on(host, "c1", "g2")}, "gpu", ""},
+		"a volume of a zone with one":                      {[]*snapshot.Volume{on("zone", "a", "b")}, "gpu", ""},
 		"two volumes that no node of the pool can use together": {
 			[]*snapshot.Volume{on(host, "c1", "g1"), on(host, "c1", "g2")}, "gpu",
 			"db-0: its volume pv is bound to nodes with kubernetes.io/hostname=c1 or g1, its volume pv is bound to nodes with kubernetes.io/hostname=c1 or g2",

@@ -7,13 +7,16 @@ import (
 	"slices"
 	"strings"
 
+	corev1 "k8s.io/api/core/v1"
+
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
 )
 
-// Away words where the volumes of a pod are, if no node that its node selector and required affinity match can use
-// them. It is "" where one can, and where they match no node at all: the volumes are not what keeps the pod away then.
+// Away words where the volumes of a pod are that hosts have, if no node that its node selector and required affinity
+// match can use them. It is "" where one can, and where they match no node at all: the volumes are not what keeps the pod
+// away then. Volumes of a zone are left out: another node of it may join.
 func (f *Finder) Away(pod *snapshot.Pod, s *snapshot.Scheduling) string {
-	volumes := f.snapshot.VolumesOf(pod)
+	volumes := slices.DeleteFunc(slices.Clone(f.snapshot.VolumesOf(pod)), func(v *snapshot.Volume) bool { return !ofHosts(v) })
 	if len(volumes) == 0 {
 		return ""
 	}
@@ -40,4 +43,13 @@ func (f *Finder) Away(pod *snapshot.Pod, s *snapshot.Scheduling) string {
 		}
 	}
 	return strings.Join(words, ", ")
+}
+
+// ofHosts reports whether a volume can be used by hosts alone that it names, as a local one.
+func ofHosts(v *snapshot.Volume) bool {
+	return v.Affinity != nil && !slices.ContainsFunc(v.Affinity.NodeSelectorTerms, func(term corev1.NodeSelectorTerm) bool {
+		return !slices.ContainsFunc(term.MatchExpressions, func(r corev1.NodeSelectorRequirement) bool {
+			return r.Key == corev1.LabelHostname && r.Operator == corev1.NodeSelectorOpIn
+		})
+	})
 }

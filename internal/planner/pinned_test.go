@@ -68,9 +68,10 @@ func TestPins(t *testing.T) {
 			}
 			seen := aSnapshot([]*snapshot.Node{a, b}, pods...)
 			if tt.volume {
+				b.Labels[corev1.LabelHostname] = b.Name
 				pods[1].Claims = []string{"data"}
 				seen.Volumes = map[string]map[string]*snapshot.Volume{"shop": {"data": {Name: "pv", Affinity: &corev1.NodeSelector{NodeSelectorTerms: []corev1.NodeSelectorTerm{{
-					MatchExpressions: []corev1.NodeSelectorRequirement{{Key: "pool", Operator: corev1.NodeSelectorOpIn, Values: []string{"cpu"}}},
+					MatchExpressions: []corev1.NodeSelectorRequirement{{Key: corev1.LabelHostname, Operator: corev1.NodeSelectorOpIn, Values: []string{b.Name}}},
 				}}}}}}
 			}
 			if tt.pinned {

@@ -27,14 +27,14 @@ func (p *pool) volume() {
 	_, err := volumes.Create(ctx, &corev1.PersistentVolume{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: corev1.PersistentVolumeSpec{
 		Capacity: much, AccessModes: modes, PersistentVolumeSource: corev1.PersistentVolumeSource{Local: &corev1.LocalVolumeSource{Path: "/data"}},
 		NodeAffinity: &corev1.VolumeNodeAffinity{Required: &corev1.NodeSelector{NodeSelectorTerms: []corev1.NodeSelectorTerm{{
-			MatchExpressions: []corev1.NodeSelectorRequirement{{Key: "own", Operator: corev1.NodeSelectorOpIn, Values: []string{p.other}}},
+			MatchExpressions: []corev1.NodeSelectorRequirement{{Key: corev1.LabelHostname, Operator: corev1.NodeSelectorOpIn, Values: []string{p.other}}},
 		}}}},
 	}}, metav1.CreateOptions{})
 	if err != nil {
 		p.t.Fatal(err)
 	}
 	p.t.Cleanup(func() { _ = volumes.Delete(context.Background(), name, metav1.DeleteOptions{}) })
-	p.c.Patch(p.t, p.other, fmt.Sprintf(`{"metadata":{"labels":{"own":%q}}}`, p.other))
+	p.c.Patch(p.t, p.other, fmt.Sprintf(`{"metadata":{"labels":{%q:%q}}}`, corev1.LabelHostname, p.other))
 	claims := p.c.Admin.CoreV1().PersistentVolumeClaims(p.namespace)
 	if _, err = claims.Create(ctx, &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Name: "data"}, Spec: corev1.PersistentVolumeClaimSpec{
 		AccessModes: modes, VolumeName: name, StorageClassName: &none, Resources: corev1.VolumeResourceRequirements{Requests: much},

@@ -5,6 +5,7 @@ package message
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
@@ -39,7 +40,8 @@ const maxPods = 10
 
 // WarnCrowded reports that the nodes of a place have no room for all pods that a plan pins to them.
 func WarnCrowded(place string, all []planner.Pinned, missing eviction.Range, at path.Path, diags *diag.Diagnostics) {
-	if missing.Max == 0 {
+	// Pods that pinned ones preempt are not theirs.
+	if missing.Max == 0 || !slices.ContainsFunc(all, func(p planner.Pinned) bool { return p.Missing.Max > 0 }) {
 		return
 	}
 	pods, may := 0, ""

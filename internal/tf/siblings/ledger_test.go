@@ -94,9 +94,12 @@ func TestRuns(t *testing.T) {
 func TestLedger_blocksWarnAtTheSameTime(t *testing.T) {
 	t.Parallel()
 	dir, seen := t.TempDir(), sync.Map{}
-	var wg sync.WaitGroup
+	var all []*Ledger
 	for number := range 8 {
-		l := process(t, dir, 1, number, time.Now())
+		all = append(all, process(t, dir, 1, number, time.Now()))
+	}
+	var wg sync.WaitGroup
+	for _, l := range all {
 		wg.Go(func() {
 			summary := l.Distinct("a")
 			if _, used := seen.LoadOrStore(summary, true); used {
