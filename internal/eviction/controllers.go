@@ -4,6 +4,8 @@
 package eviction
 
 import (
+	"slices"
+
 	appsv1 "k8s.io/api/apps/v1"
 	batchv1 "k8s.io/api/batch/v1"
 
@@ -16,10 +18,10 @@ type recreation int
 const (
 	// recreates: it does.
 	recreates recreation = iota
-	// fails: what it runs fails, and it creates no other pod.
-	fails
-	// mayFail: what it runs fails, unless it is set to retry.
-	mayFail
+	// broken: what it runs fails, and it creates no other pod.
+	broken
+	// mayBreak: what it runs fails, unless it is set to retry.
+	mayBreak
 	// unknown: nothing is known of the kind.
 	unknown
 )
@@ -39,11 +41,11 @@ var controllers = map[groupKind]recreation{
 	{"postgresql.cnpg.io", "Cluster"}: recreates,
 	// github.com/openshift/openshift-controller-manager pkg/build/controller/build/build_controller.go: reason
 	// BuildPodDeleted.
-	{"build.openshift.io", "Build"}: fails,
+	{"build.openshift.io", "Build"}: broken,
 	// github.com/tektoncd/pipeline pkg/reconciler/taskrun/taskrun.go: a failed pod fails the TaskRun, which has retries.
-	{"tekton.dev", "TaskRun"}: mayFail,
+	{"tekton.dev", "TaskRun"}: mayBreak,
 	// github.com/argoproj/argo-workflows docs/tolerating-pod-deletion.md: the node errors, unless its retryPolicy is OnError.
-	{"argoproj.io", "Workflow"}: mayFail,
+	{"argoproj.io", "Workflow"}: mayBreak,
 }
 
 // recreationBy returns whether a controller creates another pod. All controllers of Kubernetes' own workloads and
@@ -64,10 +66,10 @@ func recreationBy(controller snapshot.Owner) recreation {
 func (v *PodVerdict) uncertain() {
 	controller := v.Pod.Controller
 	switch recreationBy(controller.Owner) {
-	case fails:
+	case broken:
 		v.Lost, v.Fails = true, "its "+controller.Kind+" fails"
 		v.Reason += "; " + v.Fails + ", and creates no other pod"
-	case mayFail:
+	case mayBreak:
 		v.MayBeLost, v.Perhaps = true, "its "+controller.Kind+" may fail"
 		v.Reason += "; its " + controller.Kind + " fails unless it retries"
 	case unknown:
@@ -80,10 +82,11 @@ func (v *PodVerdict) uncertain() {
 func (v PodVerdict) MayFail() bool { return v.MayBeLost && breaks(v.Pod) }
 
 // breaks reports whether what a pod's controller runs fails without the pod, or may fail.
-func breaks(pod *snapshot.Pod) bool {
-	if pod.Controller == nil || pod.Mirror {
-		return false
-	}
-	known := recreationBy(pod.Controller.Owner)
-	return known == fails || known == mayFail
+func breaks(pod *snapshot.Pod) bool { return isRecreation(pod, broken, mayBreak) }
+
+// fails reports whether it fails for certain.
+func fails(pod *snapshot.Pod) bool { return isRecreation(pod, broken) }
+
+func isRecreation(pod *snapshot.Pod, kinds ...recreation) bool {
+	return pod.Controller != nil && !pod.Mirror && slices.Contains(kinds, recreationBy(pod.Controller.Owner))
 }

@@ -107,3 +107,17 @@ func TestCheck_isNotCertainOfARunThatMayFail(t *testing.T) {
 		}
 	}
 }
+
+// TestOutcome_aPreemptedPodOfABuildIsNotRecreated: a Build fails without its pod, and other controllers create one.
+func TestOutcome_aPreemptedPodOfABuildIsNotRecreated(t *testing.T) {
+	t.Parallel()
+	for kind, missing := range map[string]int{"Build": 0, "CatalogSource": 1} {
+		group := map[string]string{"Build": "build.openshift.io", "CatalogSource": "operators.coreos.com"}[kind]
+		w := newWorld(having(node("n1"), 1, 8), having(node("n2"), 1, 8)).run(
+			pod("important", "n1", asking(1, 0), ranked(10)), pod("victim", "n2", asking(1, 0), controlledBy(group, kind)))
+		out := Evaluate(w.Snapshot, tainting("n1", "a:NoExecute"), ComparisonOff).Outcome()
+		if out.Preempted.Min != 1 || out.Missing.Min != missing || out.Missing.Max != missing {
+			t.Errorf("%s: %v preempted, %v missing, want %d", kind, out.Preempted, out.Missing, missing)
+		}
+	}
+}

@@ -129,12 +129,12 @@ func (l Limits) Check(report *Report) error {
 // loses names the pods that are evicted for good, or may be: bare ones, and those of what fails without them. Pods of
 // controllers of which nothing is known are left out: most of these are operators, which do recreate them.
 func (r *Report) loses() Excess {
-	fails := r.ofFailedJobs()
-	out := r.evicts(func(p *snapshot.Pod, _ snapshot.Owner) bool {
-		return p.Controller == nil && !p.Mirror || fails[p] || breaks(p)
-	})
-	sure := slices.ContainsFunc(r.Pods, func(v PodVerdict) bool { return v.Lost && v.Leaves() })
-	out.Certain = out.Certain && (sure || out.Preempted > 0)
+	jobs := r.ofFailedJobs()
+	lost := func(p *snapshot.Pod, _ snapshot.Owner) bool {
+		return p.Controller == nil && !p.Mirror || jobs[p] || fails(p)
+	}
+	out := r.evicts(func(p *snapshot.Pod, owner snapshot.Owner) bool { return lost(p, owner) || breaks(p) })
+	out.Certain = r.evicts(lost).Certain
 	return out
 }
 

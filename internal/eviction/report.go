@@ -105,7 +105,7 @@ type Summary struct {
 	// Lost pods have no controller that makes them again. Daemons belong to DaemonSets, which have no
 	// other node for them. Rejected may not be made again in their namespace. None counts twice.
 	Lost, Daemons, Rejected int
-	// MayBeLost counts the pods whose controllers may not make them again.
+	// MayBeLost counts the pods that their controllers may not recreate.
 	MayBeLost int
 	// Pending counts the replacements that no node takes, or that are not created because one before
 	// them waits, or a LimitRange or a ResourceQuota refuses them, and Awaiting those of them that nodes take which the
@@ -124,7 +124,7 @@ func (s Summary) NotRecreated() int {
 	return s.Lost + s.Daemons + s.Rejected
 }
 
-// LostPods is how many pods no controller makes again, at least and at most.
+// LostPods is how many pods no controller recreates, at least and at most.
 func (s Summary) LostPods() Range { return Range{Min: s.Lost, Max: s.Lost + s.MayBeLost} }
 
 // Evicted counts the pods that leave, but for completed ones.

@@ -9,6 +9,9 @@ import (
 	"math"
 	"slices"
 
+	appsv1 "k8s.io/api/apps/v1"
+	"k8s.io/apimachinery/pkg/labels"
+
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/placement"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
 )
@@ -53,6 +56,9 @@ func Roll(s *snapshot.Snapshot, rollouts []Rollout, comparison Comparison) (out 
 	best, worst, end := r.progress(true), r.progress(false), r.end()
 	for i := range rollouts {
 		alone, size := best, len(rollouts[i].Pods)
+		if r.free[i] {
+			continue
+		}
 		if len(rollouts) > 1 && max(best.placed[i], worst.placed[i]) < size {
 			alone = r.alone(i).progress(true)
 		}
@@ -71,6 +77,8 @@ type rolling struct {
 	rollouts []Rollout
 	// only is the one that makes progress, -1 for all.
 	only int
+	// free are the rollouts of which nothing is said. See byRevision.
+	free []bool
 	// next is how the pods that replace those of a scheduling are scheduled, by rollout.
 	next []map[*snapshot.Scheduling]*snapshot.Scheduling
 }
@@ -86,11 +94,31 @@ func newRolling(s *snapshot.Snapshot, rollouts []Rollout, comparison Comparison)
 	// They are replaced like the others.
 	s.Waiting = slices.DeleteFunc(slices.Clone(s.Waiting), func(p *snapshot.Pod) bool { return ours[p] })
 	r := &rolling{evaluation: newEvaluation(s, Change{}, comparison), rollouts: rollouts, only: -1}
-	for range rollouts {
+	for _, one := range rollouts {
 		r.next = append(r.next, map[*snapshot.Scheduling]*snapshot.Scheduling{})
+		r.free = append(r.free, slices.ContainsFunc(one.Pods, byRevision))
 	}
 	return r
 }
+
+// byRevision reports whether rules of a pod are about pods of its own revision alone, by matchLabelKeys. New pods have
+// another revision, whose label no object shows yet: old pods do not keep them away.
+func byRevision(pod *snapshot.Pod) bool {
+	if pod.Rules == nil {
+		return false
+	}
+	narrowed := func(t snapshot.PodTerm) bool {
+		requirements, _ := t.Selector.Requirements()
+		return slices.ContainsFunc(requirements, func(one labels.Requirement) bool { return revisions[one.Key()] })
+	}
+	return slices.ContainsFunc(pod.Rules.Affinity, narrowed) || slices.ContainsFunc(pod.Rules.AntiAffinity, narrowed) ||
+		slices.ContainsFunc(pod.Rules.Spread, func(c snapshot.SpreadConstraint) bool {
+			return slices.ContainsFunc(c.MatchLabelKeys, func(key string) bool { return revisions[key] })
+		})
+}
+
+// revisions are the labels by which controllers tell the pods of a template from those of another one.
+var revisions = map[string]bool{appsv1.DefaultDeploymentUniqueLabelKey: true, appsv1.ControllerRevisionHashLabelKey: true}
 
 // successorOf is how the pod that replaces one of a rollout is scheduled.
 func (r *rolling) successorOf(rollout int, pod *snapshot.Pod) *snapshot.Scheduling {
@@ -173,14 +201,14 @@ func (r *rolling) end() stage {
 	return at
 }
 
-// mostStages bounds how often a rollout is looked at: one with more stages is taken to come to its end.
+// mostStages bounds how often rollouts are looked at: those that still make progress then are taken to come to their end.
 const mostStages = 50
 
 // progress follows the rollouts until they stop. The first old pods to go are those on nodes that the new template
 // selects, or the last ones.
 func (r *rolling) progress(first bool) stage {
 	at := r.start()
-	olds := make([][]*snapshot.Pod, len(r.rollouts))
+	olds, moves := make([][]*snapshot.Pod, len(r.rollouts)), make([]bool, len(r.rollouts))
 	for i := range r.rollouts {
 		olds[i] = r.inOrder(i, first)
 	}
@@ -190,13 +218,16 @@ func (r *rolling) progress(first bool) stage {
 			if r.only >= 0 && r.only != i {
 				continue
 			}
-			evicted = append(evicted, r.created(i, olds[i], at.placed[i], n >= mostStages)...)
+			evicted = append(evicted, r.created(i, olds[i], at.placed[i], n >= mostStages && moves[i])...)
 		}
 		out := r.nodes.Simulate(evicted, placement.Orders, seed)
 		before := slices.Clone(at.placed)
 		at.take(r, out, olds, first)
 		if slices.Equal(before, at.placed) || n >= mostStages {
 			return at
+		}
+		for i := range moves {
+			moves[i] = at.placed[i] > before[i]
 		}
 	}
 }
@@ -246,9 +277,10 @@ func (r *rolling) created(rollout int, olds []*snapshot.Pod, placed int, end boo
 	return out
 }
 
-// take notes what a simulation has placed, the most of any order, or the least.
+// take notes what a simulation has placed, the most of any order, or the least. Pods that new ones preempt are not
+// those of rollouts.
 func (at *stage) take(r *rolling, out *placement.Outcome, olds [][]*snapshot.Pod, most bool) {
-	at.pending = placement.Range{Min: out.Missing.Min, Max: out.Missing.Max}
+	at.pending = placement.Range{}
 	for i := range r.rollouts {
 		if len(olds[i]) == 0 {
 			continue
@@ -263,7 +295,15 @@ func (at *stage) take(r *rolling, out *placement.Outcome, olds [][]*snapshot.Pod
 			if most {
 				placed = w.Placed.Max
 			}
-			at.placed[i], at.reasons[i] = max(at.placed[i], placed), w.Reason
+			at.placed[i], at.reasons[i] = max(at.placed[i], min(placed, len(olds[i]))), w.Reason
+			if !r.free[i] {
+				at.pending.Min, at.pending.Max = at.pending.Min+w.Missing.Min, at.pending.Max+w.Missing.Max
+			}
 		}
+	}
+	at.pending.Max = min(at.pending.Max, out.Missing.Max)
+	if out.Preempted.Max == 0 && !slices.Contains(r.free, true) {
+		// All of them are of rollouts, and which rollout has one does not matter.
+		at.pending = placement.Range{Min: out.Missing.Min, Max: out.Missing.Max}
 	}
 }

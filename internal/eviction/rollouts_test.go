@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/placement"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
@@ -28,6 +29,12 @@ func TestRoll(t *testing.T) {
 	}
 	db := func(n int, on string) *snapshot.Pod {
 		return pod(fmt.Sprintf("db-%d", n), on, asking(1, 0), ownedBy("StatefulSet", "db"))
+	}
+	hashed := func(p *snapshot.Pod) {
+		p.Rules = &snapshot.PodRules{Spread: []snapshot.SpreadConstraint{{MaxSkew: 1, MinDomains: 1, TopologyKey: corev1.LabelHostname, Selector: labels.Everything(), MatchLabelKeys: []string{"pod-template-hash"}}}}
+	}
+	low := func(n int, on string) *snapshot.Pod {
+		return pod(fmt.Sprintf("low-%d", n), on, asking(1, 0), ownedBy("ReplicaSet", "low"), selecting("pool", "gpu"))
 	}
 	for name, tt := range map[string]struct {
 		rollouts []Rollout
@@ -86,6 +93,14 @@ func TestRoll(t *testing.T) {
 			rollouts: []Rollout{rolloutOf(1, 0, web(1, ""), web(2, "c1"), web(3, "c1"), web(4, "c1"))},
 			want:     []placement.Range{{}},
 		},
+		"nothing is said of rules about pods of one revision": {
+			rollouts: []Rollout{rolloutOf(1, 0, web(1, "g1", hashed), web(2, "g1", hashed), web(3, "g2", hashed), web(4, "g2", hashed))},
+			want:     []placement.Range{{}},
+		},
+		"pods that pinned ones preempt are not of the rollout": {
+			rollouts: []Rollout{rolloutOf(1, 0, web(1, "c1", ranked(10)), web(2, "c1", ranked(10)))}, others: []*snapshot.Pod{low(1, "g1"), low(2, "g1"), low(3, "g2"), low(4, "g2")},
+			want: []placement.Range{{}},
+		},
 		"a quota leaves no room for a surge": {
 			rollouts: []Rollout{rolloutOf(1, 0, web(1, "c1"), web(2, "c1"))}, quota: 2,
 			want: []placement.Range{{Min: 2, Max: 2}}, all: placement.Range{Min: 2, Max: 2},
@@ -120,6 +135,26 @@ func TestRoll(t *testing.T) {
 				t.Errorf("%v in all: %s", all, diff)
 			}
 		})
+	}
+}
+
+// TestRoll_aRolloutThatIsStuckBesideALongOne: the long one is taken to come to its end, the other one is not.
+func TestRoll_aRolloutThatIsStuckBesideALongOne(t *testing.T) {
+	t.Parallel()
+	nodes := []*snapshot.Node{labelled(having(node("g1"), 64, 64), "pool", "gpu"), labelled(having(node("g2"), 62, 64), "pool", "gpu"), having(node("c1"), 80, 64)}
+	for _, n := range nodes {
+		n.Allocatable.Pods = 110
+	}
+	w := newWorld(nodes...)
+	long := rolloutOf(1, 0)
+	for n := range mostStages + 10 {
+		long.Pods = append(long.Pods, pod(fmt.Sprintf("long-%d", n), "c1", asking(1, 0), ownedBy("ReplicaSet", "long")))
+	}
+	stuck := rolloutOf(1, 0, pod("large-0", "g1", asking(64, 0), ownedBy("ReplicaSet", "large")))
+	w.run(append(long.Pods, stuck.Pods...)...)
+	rolled, missing := Roll(w.Snapshot, []Rollout{stuck, long}, ComparisonOff)
+	if one := (placement.Range{Min: 1, Max: 1}); rolled[0].Missing != one || rolled[1].Missing.Max != 0 || missing != one {
+		t.Errorf("missing are %v, %v, and %v in all", rolled[0].Missing, rolled[1].Missing, missing)
 	}
 }
 

@@ -138,7 +138,7 @@ func (e *evaluation) victim(pod *snapshot.Pod) placement.Eviction {
 	owner := e.snapshot.Owner(pod)
 	one := placement.Eviction{Pod: pod}
 	one.Ordered, one.PolicyUnknown = e.policy(pod, owner)
-	if next := e.recreated(pod, owner); !owner.DaemonSet() || e.nodes.Takes(pod, next) {
+	if next := e.recreated(pod, owner); !fails(pod) && (!owner.DaemonSet() || e.nodes.Takes(pod, next)) {
 		one.Scheduling = next
 	}
 	return one

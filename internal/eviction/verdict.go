@@ -94,7 +94,7 @@ type PodVerdict struct {
 	// then deletes.
 	Fails     string
 	OtherPods int
-	// MayBeLost is set for a pod that leaves and of which it is not certain that its controller makes it again, and
+	// MayBeLost is set for a pod that leaves and that its controller may not recreate, and
 	// Perhaps is why, in a few words.
 	MayBeLost bool
 	Perhaps   string
