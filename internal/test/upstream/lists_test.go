@@ -152,7 +152,7 @@ func TestParse_refusesWhatIsIncomplete(t *testing.T) {
 	} {
 		if list, err := parse("x.txt", head+text); err != nil {
 			t.Errorf("%q: %v", text, err)
-		} else if whole, _ := list.Shares(); whole.String() != want {
+		} else if whole, _, _ := list.Shares(); whole.String() != want {
 			t.Errorf("%q: %s, want %s", text, whole, want)
 		}
 	}

@@ -61,9 +61,9 @@ func (s *Share) add(name string, parts []*Case, subjects map[string]string) {
 	s.Beyond[subject]++
 }
 
-// Shares returns how many cases of the list the local tests have, in all and by upstream's test.
-func (l *List) Shares() (whole Share, tables map[string]*Share) {
-	parts, table := map[string][]*Case{}, map[string]string{}
+// Shares returns how many cases of the list the local tests have: in all, by upstream's file and by upstream's test.
+func (l *List) Shares() (whole Share, files, tables map[string]*Share) {
+	parts, of := map[string][]*Case{}, map[string]*Test{}
 	var order []string
 	for _, test := range l.Tests {
 		for _, one := range test.Cases {
@@ -72,16 +72,21 @@ func (l *List) Shares() (whole Share, tables map[string]*Share) {
 			if parts[key] == nil {
 				order = append(order, key)
 			}
-			parts[key], table[key] = append(parts[key], one), test.File+" "+test.Name
+			parts[key], of[key] = append(parts[key], one), test
 		}
 	}
-	tables = map[string]*Share{}
+	files, tables = map[string]*Share{}, map[string]*Share{}
 	for _, key := range order {
-		if tables[table[key]] == nil {
-			tables[table[key]] = &Share{}
+		file, test := of[key].File, of[key].File+" "+of[key].Name
+		if files[file] == nil {
+			files[file] = &Share{}
 		}
-		whole.add(key, parts[key], l.Subjects)
-		tables[table[key]].add(key, parts[key], l.Subjects)
+		if tables[test] == nil {
+			tables[test] = &Share{}
+		}
+		for _, share := range []*Share{&whole, files[file], tables[test]} {
+			share.add(key, parts[key], l.Subjects)
+		}
 	}
-	return whole, tables
+	return whole, files, tables
 }
