@@ -115,16 +115,36 @@ func TestAccDrainNodes_saysWhetherItEnds(t *testing.T) {
 	}
 }
 
+// TestAccDrainNodes_allNodesOfAWorkload: three pods run on the three drained nodes alone, and no other node takes one. The
+// first replacement stays Pending, and the budget allows no second eviction.
+func TestAccDrainNodes_allNodesOfAWorkload(t *testing.T) {
+	t.Parallel()
+	acctest.NeedKwok(t, "nodes of a chosen size")
+	e := &ending{T: t, c: acctest.Connect(t), pool: acctest.Name(t, "pool")}
+	e.namespace = e.c.Namespace(t)
+	for _, suffix := range []string{"-a", "-b", "-c"} {
+		e.node(e.pool+suffix, 1)
+	}
+	e.deploy(3)
+	e.c.Running(t, e.namespace, "db", 3)
+	most := intstr.FromInt32(1)
+	e.protect(policyv1.PodDisruptionBudgetSpec{MaxUnavailable: &most}, 3, 3)
+	d := (&acctest.Terraform{Provider: e.c.Provider(t)}).Invoke(t, "kubetaint_drain_nodes", map[string]any{"node_selector": "pool=" + e.pool, "timeout": "20s"})
+	if !strings.Contains(d.Warnings(), neverEnds) {
+		t.Errorf("the plan does not report that the drain %s: %s", neverEnds, d.Warnings())
+	}
+	if !strings.Contains(d.Errors(), "the drain timed out") {
+		t.Errorf("the drain reports %q", d.Errors())
+	}
+}
+
 func (e *ending) drained() string { return e.pool + "-a" }
 
 // begin runs the pods, the first three where they are drained, and waits until the PDB counts them.
 func (e *ending) begin(room int, budget policyv1.PodDisruptionBudgetSpec, unready []string) {
 	e.Helper()
 	e.node(e.drained(), 3)
-	e.c.Deployment(e, e.namespace, "db", 3, func(s *corev1.PodSpec) {
-		s.NodeSelector = map[string]string{"pool": e.pool}
-		s.Containers[0].Resources.Requests = corev1.ResourceList{"memory": resource.MustParse("1Gi")}
-	})
+	e.deploy(3)
 	e.node(e.pool+"-b", room+1)
 	_, err := e.c.Admin.AppsV1().Deployments(e.namespace).Patch(e.Context(), "db", types.MergePatchType, []byte(`{"spec":{"replicas":4}}`), metav1.PatchOptions{})
 	e.must(err)
@@ -132,13 +152,28 @@ func (e *ending) begin(room int, budget policyv1.PodDisruptionBudgetSpec, unread
 	for _, which := range unready {
 		e.unready(map[string]string{"first": e.drained(), "fourth": e.pool + "-b"}[which])
 	}
+	e.protect(budget, 4, 4-len(unready))
+}
+
+// deploy runs pods of which a node has room for as many as it is made for.
+func (e *ending) deploy(pods int32) {
+	e.Helper()
+	e.c.Deployment(e, e.namespace, "db", pods, func(s *corev1.PodSpec) {
+		s.NodeSelector = map[string]string{"pool": e.pool}
+		s.Containers[0].Resources.Requests = corev1.ResourceList{"memory": resource.MustParse("1Gi")}
+	})
+}
+
+// protect makes a PDB, and waits until it counts so many pods, of which some are healthy.
+func (e *ending) protect(budget policyv1.PodDisruptionBudgetSpec, pods int32, healthy int) {
+	e.Helper()
 	budget.Selector = &metav1.LabelSelector{MatchLabels: map[string]string{"app": "db"}}
 	budgets := e.c.Admin.PolicyV1().PodDisruptionBudgets(e.namespace)
-	_, err = budgets.Create(e.Context(), &policyv1.PodDisruptionBudget{ObjectMeta: metav1.ObjectMeta{Name: "db"}, Spec: budget}, metav1.CreateOptions{})
+	_, err := budgets.Create(e.Context(), &policyv1.PodDisruptionBudget{ObjectMeta: metav1.ObjectMeta{Name: "db"}, Spec: budget}, metav1.CreateOptions{})
 	e.must(err)
 	acctest.Until(e, "the PodDisruptionBudget counts the pods", func(ctx context.Context) (bool, error) {
 		b, err := budgets.Get(ctx, "db", metav1.GetOptions{})
-		return err == nil && b.Status.ExpectedPods == 4 && int(b.Status.CurrentHealthy) == 4-len(unready), err
+		return err == nil && b.Status.ExpectedPods == pods && int(b.Status.CurrentHealthy) == healthy, err
 	})
 }
 
