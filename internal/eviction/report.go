@@ -119,11 +119,6 @@ type Summary struct {
 	Again Range
 }
 
-// NotRecreated counts the pods that leave and that are not made again as things are.
-func (s Summary) NotRecreated() int {
-	return s.Lost + s.Daemons + s.Rejected
-}
-
 // LostPods is how many pods no controller recreates, at least and at most.
 func (s Summary) LostPods() Range { return Range{Min: s.Lost, Max: s.Lost + s.MayBeLost} }
 

@@ -230,12 +230,12 @@ func TestWorkloads_rollUpWhatBelongsTogether(t *testing.T) {
 func TestWorkloads_addUpToTheSummary(t *testing.T) {
 	t.Parallel()
 	r := zoo()
-	var pods, affected, gone, pending int
+	var pods, affected, lost, pending int
 	for _, w := range r.Workloads() {
-		pods, affected, gone, pending = pods+len(w.Pods), affected+w.Summary.Affected(), gone+w.Summary.NotRecreated(), pending+w.Summary.Pending.Max
+		pods, affected, lost, pending = pods+len(w.Pods), affected+w.Summary.Affected(), lost+w.Summary.LostPods().Max, pending+w.Summary.Pending.Max
 	}
-	if total := r.Summary(); pods != len(r.Pods) || affected != total.Affected() || gone != total.NotRecreated() || pending != total.Pending.Max {
-		t.Errorf("workloads have %d pods, %d affected, %d gone, %d pending; the summary says %+v of %d pods", pods, affected, gone, pending, total, len(r.Pods))
+	if total := r.Summary(); pods != len(r.Pods) || affected != total.Affected() || lost != total.LostPods().Max || pending != total.Pending.Max {
+		t.Errorf("workloads have %d pods, %d affected, %d lost, %d pending; the summary says %+v of %d pods", pods, affected, lost, pending, total, len(r.Pods))
 	}
 }
 
