@@ -112,6 +112,24 @@ func TestDocs_pagesAreShortBeforeTheSchema(t *testing.T) {
 	}
 }
 
+// TestDocs_recordsAreUnderFortyLines: a decision is read in a minute.
+func TestDocs_recordsAreUnderFortyLines(t *testing.T) {
+	t.Parallel()
+	records, err := filepath.Glob("../../docs/adr/[0-9]*.md")
+	if err != nil || len(records) < 14 {
+		t.Fatalf("records: %d, %v", len(records), err)
+	}
+	for _, record := range records {
+		text, err := os.ReadFile(record)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if lines := strings.Count(string(text), "\n"); lines >= 40 {
+			t.Errorf("%s has %d lines", record, lines)
+		}
+	}
+}
+
 // TestDocs_readmeIsOneScreen counts words outside of folds, pictures and targets of links: readers decide by one screen.
 func TestDocs_readmeIsOneScreen(t *testing.T) {
 	t.Parallel()
