@@ -116,7 +116,7 @@ func TestAccDrainNodes_saysWhetherItEnds(t *testing.T) {
 }
 
 // TestAccDrainNodes_allNodesOfAWorkload: three pods run on the three drained nodes alone, and no other node takes one. The
-// first replacement stays Pending, and the budget allows no second eviction.
+// first replacement stays Pending, and the PodDisruptionBudget allows no second eviction.
 func TestAccDrainNodes_allNodesOfAWorkload(t *testing.T) {
 	t.Parallel()
 	acctest.NeedKwok(t, "nodes of a chosen size")
