@@ -73,6 +73,14 @@ func (c *Cluster) Snapshot(ctx context.Context) (*snapshot.Snapshot, error) {
 	return c.built.current(ctx, c, around)
 }
 
+// FreshSnapshot returns the cluster as it is now: nodes, pods and DaemonSets are listed again where they are known from earlier.
+func (c *Cluster) FreshSnapshot(ctx context.Context) (*snapshot.Snapshot, error) {
+	if err := c.Refresh(ctx); err != nil {
+		return nil, err
+	}
+	return c.Snapshot(ctx)
+}
+
 // current returns the newest snapshot. It learns what it needs for it
 // before any other caller gets the snapshot.
 func (b *builtSnapshot) current(ctx context.Context, c *Cluster, around surroundings) (*snapshot.Snapshot, error) {

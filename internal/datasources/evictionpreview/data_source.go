@@ -8,14 +8,14 @@ import (
 
 	"github.com/hashicorp/terraform-plugin-framework-validators/datasourcevalidator"
 	"github.com/hashicorp/terraform-plugin-framework/datasource"
+	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/path"
 
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/kube"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/machineset"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/preview"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/rollout"
-	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/tf/managed"
-	"github.com/kubetaint/terraform-provider-kubetaint/internal/tf/message"
 	tfschema "github.com/kubetaint/terraform-provider-kubetaint/internal/tf/schema"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/tf/session"
 )
@@ -56,48 +56,36 @@ func (*dataSource) ValidateConfig(ctx context.Context, req datasource.ValidateCo
 	tfschema.RefuseOverlap(m.Taints, m.AbsentTaints, path.Root("absent_taints"), &resp.Diagnostics)
 }
 
-// Read imagines the change on the cluster as it is now.
+// Read reads the cluster.
 func (d *dataSource) Read(ctx context.Context, req datasource.ReadRequest, resp *datasource.ReadResponse) {
-	defer func() { d.Data.DistinguishReads(&resp.Diagnostics) }()
-	var m model
-	resp.Diagnostics.Append(req.Config.Get(ctx, &m)...)
-	if resp.Diagnostics.HasError() {
-		return
+	managed.Read(ctx, &d.DataSource, req, resp, d.fill)
+}
+
+// fill imagines the change on the cluster as it is now.
+func (d *dataSource) fill(ctx context.Context, cluster *kube.Cluster, m *model, diags *diag.Diagnostics) error {
+	taints, _ := tfschema.Taints(ctx, m.Taints, diags)
+	absent, _ := tfschema.Absent(ctx, m.AbsentTaints, diags)
+	target, _ := session.NodeTarget(m.NodeName, m.NodeSelector, diags)
+	change := preview.Change{Target: target, MachineSets: m.machineSets(ctx, diags), Taints: taints, Absent: absent, Added: m.added(ctx, diags)}
+	if diags.HasError() {
+		return nil
 	}
-	taints, _ := tfschema.Taints(ctx, m.Taints, &resp.Diagnostics)
-	absent, _ := tfschema.Absent(ctx, m.AbsentTaints, &resp.Diagnostics)
-	target, _ := session.NodeTarget(m.NodeName, m.NodeSelector, &resp.Diagnostics)
-	change := preview.Change{Target: target, MachineSets: m.machineSets(ctx, &resp.Diagnostics), Taints: taints, Absent: absent, Added: m.added(ctx, &resp.Diagnostics)}
-	cluster := d.Data.ClusterFor(typeName, &resp.Diagnostics)
-	if resp.Diagnostics.HasError() {
-		return
-	}
-	err := cluster.Refresh(ctx)
-	var snapshot *snapshot.Snapshot
-	if err == nil {
-		snapshot, err = cluster.Snapshot(ctx)
-	}
+	snapshot, err := cluster.FreshSnapshot(ctx)
 	if err != nil {
-		message.UnableToRead(typeName, err, &resp.Diagnostics)
-		return
+		return err
 	}
 	var sets []machineset.Observed
 	if change.MachineSets != nil {
-		sets = observe(ctx, cluster, &resp.Diagnostics)
-		if resp.Diagnostics.HasError() {
-			return
+		if sets, err = cluster.FreshMachineSets(ctx); err != nil {
+			return err
 		}
 	}
 	change, err = change.Judge(ctx, cluster, snapshot, sets, d.Data.Comparison, int(d.Data.MaxConcurrentRollouts))
 	if err != nil {
-		message.UnableToRead(typeName, err, &resp.Diagnostics)
-		return
+		return err
 	}
 	change.NodeGroups = rollout.NodeGroups(ctx, cluster, change.Report)
-	remark(change, &resp.Diagnostics)
-	if resp.Diagnostics.HasError() {
-		return
-	}
+	remark(change, diags)
 	m.take(change)
-	resp.Diagnostics.Append(resp.State.Set(ctx, &m)...)
+	return nil
 }

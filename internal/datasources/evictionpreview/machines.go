@@ -4,18 +4,12 @@
 package evictionpreview
 
 import (
-	"context"
-	"errors"
-
 	"github.com/hashicorp/terraform-plugin-framework-validators/int64validator"
 	"github.com/hashicorp/terraform-plugin-framework-validators/stringvalidator"
 	"github.com/hashicorp/terraform-plugin-framework/datasource/schema"
-	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
 
-	"github.com/kubetaint/terraform-provider-kubetaint/internal/kube"
-	"github.com/kubetaint/terraform-provider-kubetaint/internal/machineset"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/tf/message"
 	tfschema "github.com/kubetaint/terraform-provider-kubetaint/internal/tf/schema"
 )
@@ -52,16 +46,4 @@ func machineSetsAttribute() schema.Attribute {
 			},
 		},
 	}
-}
-
-// observe reads the MachineSets; an error of a cluster that has none is in the diagnostics.
-func observe(ctx context.Context, cluster *kube.Cluster, diags *diag.Diagnostics) []machineset.Observed {
-	sets, err := cluster.FreshMachineSets(ctx)
-	switch {
-	case errors.Is(err, kube.ErrNoMachineAPI):
-		diags.Append(message.NoMachineAPI(err))
-	case err != nil:
-		message.UnableToRead(typeName, err, diags)
-	}
-	return sets
 }

@@ -6,7 +6,6 @@ package machinesetsdata
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -41,39 +40,28 @@ func NewDataSource() datasource.DataSource {
 
 // Read lists the MachineSets.
 func (d *machineSets) Read(ctx context.Context, req datasource.ReadRequest, resp *datasource.ReadResponse) {
-	defer func() { d.Data.DistinguishReads(&resp.Diagnostics) }()
-	var m model
-	resp.Diagnostics.Append(req.Config.Get(ctx, &m)...)
-	if resp.Diagnostics.HasError() {
-		return
-	}
+	managed.Read(ctx, &d.DataSource, req, resp, d.fill)
+}
+
+func (*machineSets) fill(ctx context.Context, cluster *kube.Cluster, m *model, diags *diag.Diagnostics) error {
 	selector, err := labels.Parse(m.Selector.ValueString())
 	if err != nil {
-		resp.Diagnostics.Append(tfschema.NoSelector(path.Root("selector"), m.Selector.ValueString(), err))
-		return
-	}
-	cluster := d.Data.ClusterFor(typeName, &resp.Diagnostics)
-	if cluster == nil {
-		return
+		diags.Append(tfschema.NoSelector(path.Root("selector"), m.Selector.ValueString(), err))
+		return nil
 	}
 	all, err := cluster.FreshMachineSets(ctx)
-	if errors.Is(err, kube.ErrNoMachineAPI) {
-		resp.Diagnostics.Append(message.NoMachineAPI(err))
-		return
-	}
 	if err != nil {
-		message.UnableToRead(typeName, err, &resp.Diagnostics)
-		return
+		return err
 	}
 	slices.SortFunc(all, func(a, b machineset.Observed) int { return strings.Compare(a.Set.Key(), b.Set.Key()) })
 	m.MachineSets = []setModel{}
 	for _, o := range all {
 		if o.Set.Namespace == cmp.Or(m.Namespace.ValueString(), message.MachineAPINamespace) && selector.Matches(labels.Set(o.Set.Labels)) {
 			m.MachineSets = append(m.MachineSets, fromObserved(o))
-			warnDamaged(o.Set, &resp.Diagnostics)
+			warnDamaged(o.Set, diags)
 		}
 	}
-	resp.Diagnostics.Append(resp.State.Set(ctx, &m)...)
+	return nil
 }
 
 // warnDamaged reports which annotations of a MachineSet cannot be read.

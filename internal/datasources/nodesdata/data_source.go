@@ -10,12 +10,13 @@ import (
 	"strings"
 
 	"github.com/hashicorp/terraform-plugin-framework/datasource"
+	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/path"
 	"k8s.io/apimachinery/pkg/labels"
 
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/kube"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/tf/managed"
-	"github.com/kubetaint/terraform-provider-kubetaint/internal/tf/message"
 	tfschema "github.com/kubetaint/terraform-provider-kubetaint/internal/tf/schema"
 )
 
@@ -37,38 +38,30 @@ func NewDataSource() datasource.DataSource {
 
 // Read lists the nodes.
 func (d *nodes) Read(ctx context.Context, req datasource.ReadRequest, resp *datasource.ReadResponse) {
-	defer func() { d.Data.DistinguishReads(&resp.Diagnostics) }()
-	var m model
-	resp.Diagnostics.Append(req.Config.Get(ctx, &m)...)
-	if resp.Diagnostics.HasError() {
-		return
-	}
+	managed.Read(ctx, &d.DataSource, req, resp, d.fill)
+}
+
+func (*nodes) fill(ctx context.Context, cluster *kube.Cluster, m *model, diags *diag.Diagnostics) error {
 	selector, err := labels.Parse(m.Selector.ValueString())
 	if err != nil {
-		resp.Diagnostics.Append(tfschema.NoSelector(path.Root("selector"), m.Selector.ValueString(), err))
-		return
+		diags.Append(tfschema.NoSelector(path.Root("selector"), m.Selector.ValueString(), err))
+		return nil
 	}
-	cluster := d.Data.ClusterFor(typeName, &resp.Diagnostics)
-	if cluster == nil {
-		return
+	if err := cluster.Refresh(ctx); err != nil {
+		return err
 	}
-	err = cluster.Refresh(ctx)
-	var all []*snapshot.Node
-	if err == nil {
-		all, err = cluster.Nodes(ctx)
-	}
+	all, err := cluster.Nodes(ctx)
 	if err != nil {
-		message.UnableToRead(typeName, err, &resp.Diagnostics)
-		return
+		return err
 	}
 	slices.SortFunc(all, func(a, b *snapshot.Node) int { return strings.Compare(a.Name, b.Name) })
 	m.Nodes = []nodeModel{}
 	for _, n := range pick(all, selector, m.Taint) {
 		m.Nodes = append(m.Nodes, fromNode(n))
 		if n.RecordErr != nil {
-			resp.Diagnostics.AddWarning(fmt.Sprintf("Unable to determine who owns the taints of node %q", n.Name),
+			diags.AddWarning(fmt.Sprintf("Unable to determine who owns the taints of node %q", n.Name),
 				"The record of owned taints on the node is damaged, so owner is null for all of its taints. The annotation was edited; repair it or remove it.\n\nOriginal error: "+n.RecordErr.Error())
 		}
 	}
-	resp.Diagnostics.Append(resp.State.Set(ctx, &m)...)
+	return nil
 }

@@ -8,12 +8,12 @@ import (
 	"strings"
 
 	"github.com/hashicorp/terraform-plugin-framework/datasource"
+	"github.com/hashicorp/terraform-plugin-framework/diag"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
-	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/kube"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/tf/managed"
-	"github.com/kubetaint/terraform-provider-kubetaint/internal/tf/message"
 	tfschema "github.com/kubetaint/terraform-provider-kubetaint/internal/tf/schema"
 )
 
@@ -35,31 +35,23 @@ func NewDataSource() datasource.DataSource {
 
 // Read asks the running pods of all workloads.
 func (d *workloads) Read(ctx context.Context, req datasource.ReadRequest, resp *datasource.ReadResponse) {
-	defer func() { d.Data.DistinguishReads(&resp.Diagnostics) }()
-	var m model
-	resp.Diagnostics.Append(req.Config.Get(ctx, &m)...)
-	if resp.Diagnostics.HasError() {
-		return
+	managed.Read(ctx, &d.DataSource, req, resp, d.fill)
+}
+
+func (d *workloads) fill(ctx context.Context, cluster *kube.Cluster, m *model, diags *diag.Diagnostics) error {
+	taints, _ := tfschema.Taints(ctx, m.Taints, diags)
+	concerns := m.concerns(ctx, diags)
+	if diags.HasError() {
+		return nil
 	}
-	taints, _ := tfschema.Taints(ctx, m.Taints, &resp.Diagnostics)
-	concerns := m.concerns(ctx, &resp.Diagnostics)
-	cluster := d.Data.ClusterFor(typeName, &resp.Diagnostics)
-	if resp.Diagnostics.HasError() {
-		return
-	}
-	err := cluster.Refresh(ctx)
-	var snapshot *snapshot.Snapshot
-	if err == nil {
-		snapshot, err = cluster.Snapshot(ctx)
-	}
+	snapshot, err := cluster.FreshSnapshot(ctx)
 	if err != nil {
-		message.UnableToRead(typeName, err, &resp.Diagnostics)
-		return
+		return err
 	}
 	if len(snapshot.OwnerGaps) > 0 {
-		resp.Diagnostics.AddWarning("The workloads that tolerate "+taint.FormatAll(taints)+" are listed by ReplicaSet or Job where their owner could not be read",
+		diags.AddWarning("The workloads that tolerate "+taint.FormatAll(taints)+" are listed by ReplicaSet or Job where their owner could not be read",
 			"  "+strings.Join(snapshot.OwnerGaps, ".\n  ")+".\n\nGrant the credentials list on these: the guide \"Permissions\" of the provider's documentation has the ClusterRole.")
 	}
 	m.take(eviction.Answers(snapshot, taints, concerns, d.Data.Comparison))
-	resp.Diagnostics.Append(resp.State.Set(ctx, &m)...)
+	return nil
 }

@@ -103,7 +103,7 @@ func (r *dedicatedNodes) awaitNodes(ctx context.Context, desired wanted, diags *
 	}
 	for _, name := range desired.nodes.Target.Names {
 		if err := r.Data.Cluster.WaitForNode(ctx, name); err != nil {
-			diags.Append(explainWait(name, err))
+			diags.Append(message.NodeDidNotJoin(path.Root("node_names"), name, "Check the name (kubectl get nodes), set a longer timeout in timeouts, or remove it from node_names.", err))
 			return false
 		}
 	}
@@ -187,15 +187,6 @@ func (w wanted) memberOf(err error) (member, bool) {
 		}
 	}
 	return member{}, false
-}
-
-// explainWait words that a named node did not come.
-func explainWait(name string, err error) diag.Diagnostic {
-	if errors.Is(err, context.DeadlineExceeded) {
-		return diag.NewAttributeErrorDiagnostic(path.Root("node_names"), "Unable to find node \""+name+"\"",
-			"No node of this name joined the cluster before the operation timed out. Nothing has been written. Check the name (kubectl get nodes), set a longer timeout in timeouts, or remove it from node_names.\n\nOriginal error: "+err.Error())
-	}
-	return diag.NewAttributeErrorDiagnostic(path.Root("node_names"), "Unable to wait for node \""+name+"\"", "The wait was interrupted. Nothing has been written; apply again.\n\nOriginal error: "+err.Error())
 }
 
 // warnOrphans reports that marks with the destroyed resource's id stay behind. A

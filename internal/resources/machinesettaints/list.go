@@ -14,7 +14,6 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/list"
 	"github.com/hashicorp/terraform-plugin-framework/list/schema"
-	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 	"k8s.io/apimachinery/pkg/labels"
@@ -70,15 +69,7 @@ func (r *machineSetTaints) List(ctx context.Context, req list.ListRequest, strea
 
 func (r *machineSetTaints) list(ctx context.Context, req list.ListRequest, diags *diag.Diagnostics) []managed.Listed {
 	var config listModel
-	diags.Append(req.Config.Get(ctx, &config)...)
-	selector, err := labels.Parse(config.Selector.ValueString())
-	if err != nil {
-		diags.Append(tfschema.NoSelector(path.Root("selector"), config.Selector.ValueString(), err))
-	}
-	if diags.HasError() {
-		return nil
-	}
-	cluster, ok := r.Data.Connected(ctx, "", diags)
+	selector, cluster, ok := managed.Selected(ctx, r.Data, req, &config, &config.Selector, diags)
 	if !ok {
 		return nil
 	}

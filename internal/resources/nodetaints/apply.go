@@ -7,6 +7,7 @@ import (
 	"context"
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/path"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/planner"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/record"
@@ -89,7 +90,7 @@ func (r *nodeTaints) await(ctx context.Context, verb string, desired planner.Nod
 	}
 	if verb == "create" {
 		if err := r.Data.Cluster.WaitForNode(ctx, desired.Target.Name); err != nil {
-			return explainWait(desired.Target.Name, err)
+			return message.NodeDidNotJoin(path.Root("node_name"), desired.Target.Name, "Check the name (kubectl get nodes), or set a longer timeouts.create.", err)
 		}
 	}
 	if _, there := r.Data.Cluster.Node(desired.Target.Name); verb == "update" && !there {

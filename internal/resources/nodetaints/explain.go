@@ -5,7 +5,6 @@ package nodetaints
 
 import (
 	"cmp"
-	"context"
 	"errors"
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
@@ -49,15 +48,6 @@ func explain(verb string, desired planner.NodeTaints, budget message.Budget, err
 		detail = advice + "\n\n" + detail
 	}
 	return diag.NewErrorDiagnostic("Unable to "+verb+" taints of "+thing, detail+"\n\nOriginal error: "+err.Error())
-}
-
-// explainWait words that a named node did not come.
-func explainWait(name string, err error) diag.Diagnostic {
-	if errors.Is(err, context.DeadlineExceeded) {
-		return diag.NewAttributeErrorDiagnostic(path.Root("node_name"), "Unable to find node \""+name+"\"",
-			"No node of this name joined the cluster before the operation timed out. Nothing has been written. Check the name (kubectl get nodes), or set a longer timeouts.create.\n\nOriginal error: "+err.Error())
-	}
-	return diag.NewAttributeErrorDiagnostic(path.Root("node_name"), "Unable to wait for node \""+name+"\"", "The wait was interrupted. Nothing has been written; apply again.\n\nOriginal error: "+err.Error())
 }
 
 // explainGone words that a named node went away between plan and apply.

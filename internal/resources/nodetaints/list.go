@@ -11,7 +11,6 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/list"
 	"github.com/hashicorp/terraform-plugin-framework/list/schema"
-	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 	corev1 "k8s.io/api/core/v1"
@@ -62,15 +61,7 @@ func (r *nodeTaints) List(ctx context.Context, req list.ListRequest, stream *lis
 
 func (r *nodeTaints) list(ctx context.Context, req list.ListRequest, diags *diag.Diagnostics) []managed.Listed {
 	var config listModel
-	diags.Append(req.Config.Get(ctx, &config)...)
-	selector, err := labels.Parse(config.Selector.ValueString())
-	if err != nil {
-		diags.Append(tfschema.NoSelector(path.Root("selector"), config.Selector.ValueString(), err))
-	}
-	if diags.HasError() {
-		return nil
-	}
-	cluster, ok := r.Data.Connected(ctx, "", diags)
+	selector, cluster, ok := managed.Selected(ctx, r.Data, req, &config, &config.Selector, diags)
 	if !ok {
 		return nil
 	}

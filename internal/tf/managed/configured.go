@@ -7,8 +7,11 @@ import (
 	"context"
 
 	"github.com/hashicorp/terraform-plugin-framework/datasource"
+	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/resource"
 
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/kube"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/tf/message"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/tf/session"
 )
 
@@ -48,4 +51,25 @@ func (d *DataSource) Metadata(_ context.Context, _ datasource.MetadataRequest, r
 // Configure takes the connection from the provider.
 func (d *DataSource) Configure(_ context.Context, req datasource.ConfigureRequest, resp *datasource.ConfigureResponse) {
 	d.Data = session.DataFrom(req.ProviderData, &resp.Diagnostics)
+}
+
+// Read reads the configuration of a data source into a model, has fill ask the cluster for the rest of it, and saves it. An
+// error of fill becomes a diagnostic. Nothing is saved where there is an error.
+func Read[M any](ctx context.Context, d *DataSource, req datasource.ReadRequest, resp *datasource.ReadResponse, fill func(context.Context, *kube.Cluster, *M, *diag.Diagnostics) error) {
+	defer func() { d.Data.DistinguishReads(&resp.Diagnostics) }()
+	var m M
+	resp.Diagnostics.Append(req.Config.Get(ctx, &m)...)
+	if resp.Diagnostics.HasError() {
+		return
+	}
+	cluster := d.Data.ClusterFor(d.TypeName, &resp.Diagnostics)
+	if cluster == nil {
+		return
+	}
+	if err := fill(ctx, cluster, &m, &resp.Diagnostics); err != nil {
+		message.UnableToRead(d.TypeName, err, &resp.Diagnostics)
+	}
+	if !resp.Diagnostics.HasError() {
+		resp.Diagnostics.Append(resp.State.Set(ctx, &m)...)
+	}
 }

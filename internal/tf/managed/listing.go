@@ -9,6 +9,12 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	tflist "github.com/hashicorp/terraform-plugin-framework/list"
 	"github.com/hashicorp/terraform-plugin-framework/list/schema"
+	"github.com/hashicorp/terraform-plugin-framework/path"
+	"github.com/hashicorp/terraform-plugin-framework/types"
+	"k8s.io/apimachinery/pkg/labels"
+
+	tfschema "github.com/kubetaint/terraform-provider-kubetaint/internal/tf/schema"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/tf/session"
 )
 
 // UnmanagedOnlyAttribute is the unmanaged_only attribute of a list resource.
@@ -48,4 +54,19 @@ func Stream(ctx context.Context, req tflist.ListRequest, all []Listed, diags dia
 			}
 		}
 	}}
+}
+
+// Selected reads the configuration of a list into a model that has a selector, and connects. It returns the id of the cluster, and is false after
+// an error.
+func Selected(ctx context.Context, data *session.Data, req tflist.ListRequest, model any, selector *types.String, diags *diag.Diagnostics) (selected labels.Selector, cluster string, ok bool) {
+	diags.Append(req.Config.Get(ctx, model)...)
+	selected, err := labels.Parse(selector.ValueString())
+	if err != nil {
+		diags.Append(tfschema.NoSelector(path.Root("selector"), selector.ValueString(), err))
+	}
+	if diags.HasError() {
+		return nil, "", false
+	}
+	cluster, ok = data.Connected(ctx, "", diags)
+	return selected, cluster, ok
 }

@@ -10,6 +10,7 @@ import (
 	"fmt"
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/path"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/kube"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/rollout"
@@ -30,6 +31,10 @@ const LaterAdvice = "If this apply creates the cluster, add depends_on to the da
 // UnableToRead adds the error of a data source whose request failed. The name
 // is the data source's type.
 func UnableToRead(name string, err error, diags *diag.Diagnostics) {
+	if errors.Is(err, kube.ErrNoMachineAPI) {
+		diags.Append(NoMachineAPI(err))
+		return
+	}
 	detail := cmp.Or(Advise(err), "The request failed. Run again; if it keeps failing, see the original error.")
 	if errors.Is(err, kube.ErrUnreachable) {
 		detail += " " + LaterAdvice
@@ -88,4 +93,14 @@ func whoWrote(thing workload.Ref) string {
 		return ""
 	}
 	return " by its managedFields (kubectl get " + thing.Kubectl(thing.Name) + " -o yaml --show-managed-fields)"
+}
+
+// NodeDidNotJoin words that a node that an attribute names did not come in time, with another way out than a longer timeout, or that the wait was
+// interrupted.
+func NodeDidNotJoin(attribute path.Path, name, wayOut string, err error) diag.Diagnostic {
+	if errors.Is(err, context.DeadlineExceeded) {
+		return diag.NewAttributeErrorDiagnostic(attribute, "Unable to find node \""+name+"\"",
+			"No node of this name joined the cluster before the operation timed out. Nothing has been written. "+wayOut+"\n\nOriginal error: "+err.Error())
+	}
+	return diag.NewAttributeErrorDiagnostic(attribute, "Unable to wait for node \""+name+"\"", "The wait was interrupted. Nothing has been written; apply again.\n\nOriginal error: "+err.Error())
 }
