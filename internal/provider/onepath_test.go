@@ -15,18 +15,18 @@ import (
 	"testing"
 )
 
-// writes are the methods of kube.Cluster that change the cluster. TryWorkload and TryPolicy are dry
-// runs.
+// writes are the methods of kube.Cluster that change the cluster: TestOnePath_knowsEachWrite derives them.
 var writes = []string{
-	"ChooseMachine", "Cordon", "DeleteMachine", "EditNamespaceLists", "EditNode", "EditPolicy", "EditWorkload", "Evict",
-	"PatchMachineLabels", "PatchMachineTaints", "PatchNodeLabels", "PatchNodeTaints", "PatchSet",
+	"ChooseMachine", "Cordon", "DeleteMachine", "DeletePod", "EditNamespaceLists", "EditNode", "EditPolicy", "EditWorkload", "Evict",
+	"PatchMachineLabels", "PatchMachineTaints", "PatchNodeLabels", "PatchNodeTaints", "PatchSet", "RecordAwaited",
 }
 
-// onlyIn names the packages that may call something. the preview of taints has no planner: no resource means
-// to make its change, so that there are no steps.
+// onlyIn names the packages that may call something. The preview of taints has no planner: no resource means
+// to make its change, so that there are no steps. Answers counts what tolerates taints that are no change at all.
 var onlyIn = map[string][]string{
 	"a write of kube":            {"kube", "rollout"},
 	"eviction.Evaluate":          {"planner", "machineset", "preview"},
+	"eviction.Answers":           {"kubectlplugin", "workloadsdata"},
 	"eviction.Repin":             {"planner"},
 	"eviction.Placements":        {"planner"},
 	"machineset.Evaluate":        {"planner", "preview"},
