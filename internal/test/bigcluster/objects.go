@@ -129,7 +129,7 @@ func podSpec(i int) corev1.PodSpec {
 		c.VolumeMounts = []corev1.VolumeMount{{Name: "kube-api-access", ReadOnly: true, MountPath: "/var/run/secrets/kubernetes.io/serviceaccount"}}
 		return c
 	}
-	return corev1.PodSpec{
+	spec := corev1.PodSpec{
 		ServiceAccountName: "default", SchedulerName: corev1.DefaultSchedulerName, RestartPolicy: corev1.RestartPolicyAlways, DNSPolicy: corev1.DNSClusterFirst,
 		TerminationGracePeriodSeconds: &grace, SecurityContext: &corev1.PodSecurityContext{},
 		Containers: []corev1.Container{container("main"), container("sidecar")},
@@ -140,4 +140,13 @@ func podSpec(i int) corev1.PodSpec {
 			{Key: corev1.TaintNodeUnreachable, Operator: corev1.TolerationOpExists, Effect: corev1.TaintEffectNoExecute, TolerationSeconds: &seconds},
 		},
 	}
+	// A tenth of the pods keep apart, and have rules that placement reads.
+	if app%10 == 0 {
+		own := &metav1.LabelSelector{MatchLabels: map[string]string{"app.kubernetes.io/name": fmt.Sprintf("app-%d", app)}}
+		spec.TopologySpreadConstraints = []corev1.TopologySpreadConstraint{{MaxSkew: 100, TopologyKey: corev1.LabelTopologyZone, WhenUnsatisfiable: corev1.DoNotSchedule, LabelSelector: own}}
+		spec.Affinity = &corev1.Affinity{PodAntiAffinity: &corev1.PodAntiAffinity{
+			RequiredDuringSchedulingIgnoredDuringExecution: []corev1.PodAffinityTerm{{TopologyKey: corev1.LabelHostname, LabelSelector: own}},
+		}}
+	}
+	return spec
 }
