@@ -21,10 +21,20 @@ type Rollout struct {
 	// Pods are those that it replaces.
 	Pods    []*snapshot.Pod
 	Planned Planned
+	// Wants is how many pods the workload is to have, 0 where that is not known. A rollout that is stuck has more.
+	Wants int
 	// Labels are the labels that come to be required, nil for one that no longer is.
 	Labels map[string]*string
 	// Surge and Unavailable are its pace. Unavailable is negative where that is not known: all pods are replaced together.
 	Surge, Unavailable int
+}
+
+// Size is how many new pods there are once the rollout has ended. Surplus pods are not replaced.
+func (o *Rollout) Size() int {
+	if o.Wants > 0 {
+		return min(o.Wants, len(o.Pods))
+	}
+	return len(o.Pods)
 }
 
 // Rolled is what a rollout comes to.
@@ -55,7 +65,7 @@ func Roll(s *snapshot.Snapshot, rollouts []Rollout, comparison Comparison) (out 
 	}
 	best, worst, end := r.progress(true), r.progress(false), r.end()
 	for i := range rollouts {
-		alone, size := best, len(rollouts[i].Pods)
+		alone, size := best, rollouts[i].Size()
 		if r.free[i] {
 			continue
 		}
@@ -155,8 +165,8 @@ func (r *rolling) away() []Rolled {
 func (r *rolling) fitBesideAll() bool {
 	var evicted []placement.Eviction
 	for i := range r.rollouts {
-		for n := range r.rollouts[i].Pods {
-			evicted = append(evicted, r.surplus(i, r.rollouts[i].Pods[n]))
+		for _, pod := range r.inOrder(i, true)[:r.rollouts[i].Size()] {
+			evicted = append(evicted, r.surplus(i, pod))
 		}
 	}
 	out := r.nodes.Simulate(evicted, placement.Orders, seed)
@@ -256,22 +266,27 @@ func (r *rolling) inOrder(rollout int, first bool) []*snapshot.Pod {
 }
 
 // created returns the old pods that are gone once so many new ones are available, and the new ones that may be created
-// by then.
+// by then. Old pods beyond the wanted number go first, and old and new ones together are never more than that and the surge.
 func (r *rolling) created(rollout int, olds []*snapshot.Pod, placed int, end bool) []placement.Eviction {
 	one := &r.rollouts[rollout]
-	waiting := 0
+	waiting, size := 0, one.Size()
 	for waiting < len(olds) && olds[waiting].Node == "" {
 		waiting++
 	}
-	gone := min(len(olds), max(placed+one.Unavailable, waiting))
+	gone := min(len(olds), max(placed+one.Unavailable+len(olds)-size, waiting))
 	if one.Unavailable < 0 || end {
 		gone = len(olds)
 	}
+	next := min(size, size+one.Surge-(len(olds)-gone))
 	var out []placement.Eviction
-	for _, pod := range olds[:gone] {
-		out = append(out, placement.Eviction{Pod: pod, Scheduling: r.successorOf(rollout, pod)})
+	for i, pod := range olds[:gone] {
+		e := placement.Eviction{Pod: pod}
+		if i < next {
+			e.Scheduling = r.successorOf(rollout, pod)
+		}
+		out = append(out, e)
 	}
-	for _, pod := range olds[gone:min(len(olds), gone+one.Surge)] {
+	for _, pod := range olds[gone:max(gone, next)] {
 		out = append(out, r.surplus(rollout, pod))
 	}
 	return out
@@ -295,7 +310,7 @@ func (at *stage) take(r *rolling, out *placement.Outcome, olds [][]*snapshot.Pod
 			if most {
 				placed = w.Placed.Max
 			}
-			at.placed[i], at.reasons[i] = max(at.placed[i], min(placed, len(olds[i]))), w.Reason
+			at.placed[i], at.reasons[i] = max(at.placed[i], min(placed, r.rollouts[i].Size())), w.Reason
 			if !r.free[i] {
 				at.pending.Min, at.pending.Max = at.pending.Min+w.Missing.Min, at.pending.Max+w.Missing.Max
 			}

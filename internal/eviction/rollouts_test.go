@@ -21,6 +21,12 @@ func rolloutOf(surge, unavailable int, pods ...*snapshot.Pod) Rollout {
 	return Rollout{Pods: pods, Labels: map[string]*string{"pool": new("gpu")}, Surge: surge, Unavailable: unavailable}
 }
 
+// wanted is a rollout of a workload that is to have so many pods.
+func wanted(pods int, r Rollout) Rollout {
+	r.Wants = pods
+	return r
+}
+
 // TestRoll has nodes g1 and g2 of the pool that each have room for two pods of one core, and c1 with room for any.
 func TestRoll(t *testing.T) {
 	t.Parallel()
@@ -92,6 +98,26 @@ func TestRoll(t *testing.T) {
 		"a pod that waits for a node is replaced as well": {
 			rollouts: []Rollout{rolloutOf(1, 0, web(1, ""), web(2, "c1"), web(3, "c1"), web(4, "c1"))},
 			want:     []placement.Range{{}},
+		},
+		"surplus pods of a rollout that is stuck are not replaced": {
+			rollouts: []Rollout{wanted(4, rolloutOf(1, 0, web(1, "c1"), web(2, "c1"), web(3, "c1"), web(4, "c1"), web(5, "")))},
+			want:     []placement.Range{{}},
+		},
+		"surplus pods that run are not replaced": {
+			rollouts: []Rollout{wanted(4, rolloutOf(1, 0, web(1, "c1"), web(2, "c1"), web(3, "c1"), web(4, "c1"), web(5, "c1")))},
+			want:     []placement.Range{{}},
+		},
+		"as many pods as are wanted find no room where it was stuck before": {
+			rollouts: []Rollout{wanted(4, rolloutOf(1, 0, web(1, "g1"), web(2, "g1"), web(3, "g2"), web(4, "g2"), web(5, "")))},
+			want:     []placement.Range{{Min: 4, Max: 4}}, all: placement.Range{Min: 4, Max: 4}, reason: "2 lack cpu (needs 1, none free), 1 does not match its node selector",
+		},
+		"a surplus pod that leaves the pool has made room": {
+			rollouts: []Rollout{wanted(3, rolloutOf(1, 0, web(1, "g1"), web(2, "g1"), web(3, "g2"), web(4, "g2")))},
+			want:     []placement.Range{{}},
+		},
+		"a surplus pod leaves its room to another rollout": {
+			rollouts: []Rollout{wanted(2, rolloutOf(1, 0, web(1, "c1"), web(2, "c1"), web(3, ""))), rolloutOf(0, 1, db(0, "c1"), db(1, "c1"))},
+			want:     []placement.Range{{}, {}},
 		},
 		"nothing is said of rules about pods of one revision": {
 			rollouts: []Rollout{rolloutOf(1, 0, web(1, "g1", hashed), web(2, "g1", hashed), web(3, "g2", hashed), web(4, "g2", hashed))},

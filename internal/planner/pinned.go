@@ -15,7 +15,7 @@ import (
 // Pinned is what the rollout comes to of a workload whose pods come to require labels of nodes.
 type Pinned struct {
 	Workload *workload.Workload
-	// Pods is how many pods the rollout replaces.
+	// Pods is how many new pods the rollout creates.
 	Pods int
 	eviction.Rolled
 }
@@ -39,10 +39,12 @@ func Pins(s *snapshot.Snapshot, steps []Step, comparison eviction.Comparison) ([
 		if !step.pins() {
 			continue
 		}
-		out = append(out, Pinned{Workload: step.Workload, Pods: len(step.Pods)})
+		p := Pinned{Workload: step.Workload}
 		for _, one := range step.rollouts(s) {
-			rollouts, of = append(rollouts, one), append(of, len(out)-1)
+			rollouts, of = append(rollouts, one), append(of, len(out))
+			p.Pods += one.Size()
 		}
+		out = append(out, p)
 	}
 	if len(rollouts) == 0 {
 		return nil, placement.Range{}
@@ -79,11 +81,25 @@ func (s Step) rollouts(seen *snapshot.Snapshot) []eviction.Rollout {
 	for _, pod := range s.Pods {
 		key := snapshot.WorkloadKey{Namespace: pod.Namespace, Owner: seen.Owner(pod)}
 		if _, known := at[key]; !known {
+			one.Wants = wantsOf(s.Workload, key)
 			at[key], out = len(out), append(out, one)
 		}
 		out[at[key]].Pods = append(out[at[key]].Pods, pod)
 	}
 	return out
+}
+
+// wantsOf is how many pods a workload is to have of the pods of a key, 0 where that is not known.
+func wantsOf(w *workload.Workload, key snapshot.WorkloadKey) int {
+	if len(w.Pods) == 1 {
+		return int(w.Wants)
+	}
+	for _, operand := range w.Operands {
+		if slices.Contains(operand.Pods, key) {
+			return wantsOf(operand, key)
+		}
+	}
+	return 0
 }
 
 // Bound returns the pods with claims whose replacements come to require more labels.

@@ -23,6 +23,7 @@ func TestPins(t *testing.T) {
 	for name, tt := range map[string]struct {
 		kind    string
 		pace    *workload.Pace
+		wants   int64
 		taints  []string
 		later   bool
 		pinned  bool
@@ -33,6 +34,7 @@ func TestPins(t *testing.T) {
 	}{
 		"all fit":                          {kind: "Deployment", pace: &workload.Pace{Surge: 1}, want: []string{"web 2 0 0 away 0"}},
 		"a surge that finds no room":       {kind: "Deployment", pace: &workload.Pace{Surge: 2}, taints: []string{"full"}, want: []string{"web 2 2 2 away 0"}, missing: [2]int{2, 2}},
+		"a surplus pod is not replaced":    {kind: "Deployment", pace: &workload.Pace{Surge: 1}, wants: 1, taints: []string{"full"}, want: []string{"web 1 0 1 away 0"}, missing: [2]int{0, 1}},
 		"a pace that is not known":         {kind: "Deployment", taints: []string{"full"}, want: []string{"web 2 1 1 away 0"}, missing: [2]int{1, 1}},
 		"a volume on the other node":       {kind: "StatefulSet", pace: &workload.Pace{Unavailable: 1}, volume: true, bound: 1, want: []string{"web 2 2 2 away 1"}, missing: [2]int{2, 2}},
 		"pods that require the labels":     {kind: "Deployment", pinned: true},
@@ -58,6 +60,9 @@ func TestPins(t *testing.T) {
 			}
 			asks := snapshot.Resources{MilliCPU: 1000}
 			pods := []*snapshot.Pod{aPod(t, w, "web-0", "a"), aPod(t, w, "web-1", "b")}
+			if tt.wants > 0 {
+				w.Wants = tt.wants
+			}
 			for _, p := range pods {
 				p.Ready, p.Demand = true, &snapshot.Demand{Asks: asks, Holds: asks}
 			}
