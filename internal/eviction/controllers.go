@@ -87,6 +87,9 @@ func breaks(pod *snapshot.Pod) bool { return isRecreation(pod, broken, mayBreak)
 // fails reports whether it fails for certain.
 func fails(pod *snapshot.Pod) bool { return isRecreation(pod, broken) }
 
+// mayBeLost reports whether it is not certain that a pod's controller recreates it.
+func mayBeLost(pod *snapshot.Pod) bool { return isRecreation(pod, mayBreak, unknown) }
+
 func isRecreation(pod *snapshot.Pod, kinds ...recreation) bool {
 	return pod.Controller != nil && !pod.Mirror && slices.Contains(kinds, recreationBy(pod.Controller.Owner))
 }

@@ -148,7 +148,7 @@ func (e *evaluation) elsewhere(verdicts []PodVerdict) []placement.Eviction {
 			if !leaves || own[pod] || pod.Terminating {
 				continue
 			}
-			v := PodVerdict{Pod: pod, Owner: e.snapshot.Owner(pod), Verdict: EvictedAfter, AfterSeconds: gone.After}
+			v := PodVerdict{Pod: pod, Owner: e.snapshot.Owner(pod), Verdict: EvictedAfter, AfterSeconds: gone.After, MayBeLost: mayBeLost(pod)}
 			if gone.Unsure {
 				v.Verdict = Unknown
 			}

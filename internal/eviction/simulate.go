@@ -136,7 +136,7 @@ func (e *evaluation) evictions(verdicts []PodVerdict) []placement.Eviction {
 // NodeShouldRunDaemonPod).
 func (e *evaluation) victim(pod *snapshot.Pod) placement.Eviction {
 	owner := e.snapshot.Owner(pod)
-	one := placement.Eviction{Pod: pod}
+	one := placement.Eviction{Pod: pod, Doubtful: mayBeLost(pod)}
 	one.Ordered, one.PolicyUnknown = e.policy(pod, owner)
 	if next := e.recreated(pod, owner); !fails(pod) && (!owner.DaemonSet() || e.nodes.Takes(pod, next)) {
 		one.Scheduling = next

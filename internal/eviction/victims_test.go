@@ -74,3 +74,34 @@ func TestSimulate_victimsOfPreemptionAreReplacedAsEvictedPodsAre(t *testing.T) {
 		})
 	}
 }
+
+// web preempts the pod of another controller on n2. Its replacement takes n3 from that of api, where there is one.
+func TestSimulate_victimsThatMayNotBeReplacedAreARange(t *testing.T) {
+	t.Parallel()
+	maybe := placement.Range{Max: 1}
+	for name, tt := range map[string]struct {
+		group, kind string
+		api         placement.Range
+	}{
+		"a controller that replaces them":        {"", "ReplicationController", number(1)},
+		"what they run fails, or retries":        {"tekton.dev", "TaskRun", maybe},
+		"a controller of which nothing is known": {"example.com", "Thing", maybe},
+		"what they run fails":                    {"build.openshift.io", "Build", number(0)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			victim := pod("victim", "n2", asking(4, 4), priority(5), controlledBy(tt.group, tt.kind))
+			w := newWorld(having(node("n1"), 9, 9), having(node("n2"), 4, 4), having(node("n3"), 4, 4)).run(
+				pod("web", "n1", asking(4, 4), priority(9), selecting("kubernetes.io/hostname", "n2")), pod("api", "n1", ownedBy("StatefulSet", "api"), asking(4, 4)), victim)
+			_, out := simulate(w, Change{Taints: map[string][]corev1.Taint{"n1": taintsOf("a:NoExecute")}})
+			if got := outcomeOf(t, out, "api"); got.Missing != tt.api {
+				t.Errorf("%v replacements of api are missing", got.Missing)
+			}
+			for _, one := range out.Workloads {
+				if one.Name == "x" && (one.Missing != number(0) || one.Preempted != number(1)) {
+					t.Errorf("of the preempted pod: %+v", one)
+				}
+			}
+		})
+	}
+}

@@ -18,8 +18,9 @@ func (s *simulation) run(seed uint64, order int) {
 	s.reset()
 	s.used.reset(order%2 == 1, order%3 == 1)
 	s.hold(order)
+	s.unreplaced = order%3 == 1
 	for _, r := range s.replacements {
-		r.absent = r.perhaps && order%3 == 1 || order%5 == 2 && r.doubtful() || r.successor && s.evicted[r.pod] == kept || order%2 == 0 && r.foreign()
+		r.absent = r.perhaps && s.unreplaced || order%5 == 2 && r.doubtful() || r.successor && s.evicted[r.pod] == kept || order%2 == 0 && r.foreign()
 	}
 	s.rank(order)
 	s.running, s.anyNode, s.parallel, s.prompt = true, order%5 == 4, order%3 == 1, order%2 == 1

@@ -82,6 +82,10 @@ type simulation struct {
 	// anyNode is set for an order in which scores do not count, parallel for one in which StatefulSets
 	// whose podManagementPolicy is not known create their pods in parallel.
 	anyNode, parallel bool
+	// unreplaced is set for an order in which controllers do not replace pods that may not replace them.
+	unreplaced bool
+	// unfit are the victims whose replacements found no node in the last order that had them.
+	unfit map[*snapshot.Pod]bool
 	// prompt is set for an order in which pods that have waited for room are not tried before those
 	// that are created when it becomes free: the scheduler may have put off a retry.
 	prompt bool
@@ -160,7 +164,7 @@ func newSimulation(f *Finder, evicted []Eviction) *simulation {
 	f.allPlaces()
 	s := &simulation{
 		Finder: f, effort: effort{limit: workLimit}, classes: map[classKey]*class{}, evicted: make(map[*snapshot.Pod]int64, len(evicted)), leaves: make([]bool, len(f.places)),
-		byKey: map[snapshot.WorkloadKey]int{}, groups: map[groupKey]*Group{}, sets: map[string]*statefulSet{}, isPreempted: map[*snapshot.Pod]bool{}, victims: map[*snapshot.Pod]Eviction{}, isUndecided: map[*snapshot.Pod]*undecided{}, unmodelledRanges: map[string]bool{},
+		byKey: map[snapshot.WorkloadKey]int{}, groups: map[groupKey]*Group{}, sets: map[string]*statefulSet{}, isPreempted: map[*snapshot.Pod]bool{}, victims: map[*snapshot.Pod]Eviction{}, unfit: map[*snapshot.Pod]bool{}, isUndecided: map[*snapshot.Pod]*undecided{}, unmodelledRanges: map[string]bool{},
 		base: make([]nodeState, len(f.places)), now: make([]nodeState, len(f.places)), order: make([]int32, len(f.places)), nodeNames: make([]uint64, len(f.places)), evictions: evicted,
 	}
 	s.attachments = newAttachments(s.snapshot)

@@ -121,7 +121,9 @@ func (s *simulation) count(r *replacement) {
 		w.countAbsent(r)
 		return
 	}
-	r.fits = r.node >= 0
+	if r.fits = r.node >= 0; r.perhaps && r.group == nil {
+		s.unfit[r.pod] = !r.fits
+	}
 	switch {
 	case r.node >= 0:
 		s.countPlaced(r, w)

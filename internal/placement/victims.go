@@ -19,7 +19,7 @@ func (s *simulation) replaceVictim(pod *snapshot.Pod) {
 	}
 	r := &replacement{
 		pod: pod, class: s.classOf(pod, e.Scheduling, s.admitted(pod).demand), workload: s.workload(pod), node: -1, name: nameOfPod(pod),
-		after: s.moment, rank: len(s.replacements),
+		after: s.moment, rank: len(s.replacements), perhaps: e.Doubtful, absent: e.Doubtful && s.unreplaced, fits: !s.unfit[pod],
 	}
 	if e.Ordered {
 		s.enlistVictim(r, e.PolicyUnknown)
