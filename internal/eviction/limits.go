@@ -45,6 +45,8 @@ type Excess struct {
 	// may. Preempted are those of them that preemption evicts elsewhere, and Others those that are missing of what
 	// other changes of the run evict, since this change takes the room.
 	Count, Allowed, Preempted, Others int
+	// Of is the id of the resource whose limit it is, "" for the resource that is planned.
+	Of string
 	// Pods are their names, those of max_pending apart: replacements have none yet.
 	Pods []string
 	// Workloads are those of the pods, for only: each is what to add to it, in the order of the pods.

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
@@ -75,6 +76,61 @@ func TestOrder_countsWhatOtherResourcesOfTheRunPlan(t *testing.T) {
 				t.Errorf("%s (turned %t): %d and %d are evicted", name, turned, a, b)
 			}
 		}
+	}
+}
+
+// TestEffects_Exceeded: two nodes have a pod each and room for the other one. Both are tainted, or the second one takes
+// no more pods. What both leave Pending is compared with the limit of the first one.
+func TestEffects_Exceeded(t *testing.T) {
+	t.Parallel()
+	excess := func(pods, most int) []eviction.Excess {
+		return []eviction.Excess{{Limit: eviction.MaxPending, Count: pods, Allowed: most, Of: "first", Certain: true}}
+	}
+	for name, tt := range map[string]struct {
+		limit         *int64
+		first, second string
+		want          []eviction.Excess
+	}{
+		"no limit":                     {first: "x:NoExecute", second: "x:NoExecute"},
+		"a limit that allows both":     {limit: new(int64(2)), first: "x:NoExecute", second: "x:NoExecute"},
+		"one that allows one of them":  {limit: new(int64(1)), first: "x:NoExecute", second: "x:NoExecute", want: excess(2, 1)},
+		"one that allows none":         {limit: new(int64(0)), first: "x:NoExecute", second: "x:NoExecute", want: excess(2, 0)},
+		"the second one evicts no pod": {limit: new(int64(0)), first: "x:NoExecute", second: "x:NoSchedule", want: excess(1, 0)},
+		"the first one evicts no pod":  {limit: new(int64(0)), first: "x:NoSchedule", second: "x:NoExecute", want: excess(1, 0)},
+		"the first one does nothing":   {limit: new(int64(0)), first: "x:PreferNoSchedule", second: "x:NoExecute"},
+		"the second one takes no room": {limit: new(int64(0)), first: "x:NoExecute", second: "x:PreferNoSchedule"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			nodes := []*snapshot.Node{aNode(t, "a", "a"), aNode(t, "b", "b")}
+			for _, n := range nodes {
+				n.Ready, n.Allocatable = true, &snapshot.Resources{MilliCPU: 1200, Pods: 10}
+			}
+			s := aSnapshot(nodes)
+			for _, at := range []string{"a", "b"} {
+				p := aPod(t, aWorkload(t, "Deployment", "web-"+at, "tolerated:NoExecute"), "web-"+at, at)
+				p.UID, p.Demand = types.UID(at), &snapshot.Demand{Asks: snapshot.Resources{MilliCPU: 600}, Holds: snapshot.Resources{MilliCPU: 600}}
+				s.Pods[at] = append(s.Pods[at], p)
+			}
+			var effects Effects
+			order := func(at, taint string) func(*snapshot.Snapshot) Plan {
+				return func(s *snapshot.Snapshot) Plan {
+					return Order(s, Change{Nodes: []NodeTaints{desire(t, pool(t, at), taint)}}, eviction.ComparisonOff)
+				}
+			}
+			does := order("a", tt.first)(s).Does()
+			does.MaxPending = tt.limit
+			effects.Note("first", does, false)
+			second := order("b", tt.second)
+			beside := s.Beside(effects.Note("second", second(s).Does(), false))
+			got := effects.Exceeded("second", false, beside, second(beside), second)
+			if diff := cmp.Diff(tt.want, got); diff != "" {
+				t.Error(diff)
+			}
+			if more := effects.Exceeded("first", false, s, order("a", tt.first)(s), order("a", tt.first)); more != nil {
+				t.Errorf("the one that is planned first exceeds %+v", more)
+			}
+		})
 	}
 }
 

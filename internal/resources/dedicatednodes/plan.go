@@ -101,7 +101,7 @@ func (r *dedicatedNodes) Preview(ctx context.Context, c change, diags *diag.Diag
 	change.MachineSets.AtOnce = int(r.Data.MaxConcurrentRollouts)
 	change.Planned = r.Data.Planned.Tolerations(desired.owner(), nil)
 	taken := r.retained(ctx, desired, observed, &change, diags)
-	whole, snapshot, err := r.Data.Ordered(ctx, desired.owner(), snapshot, r.Data.OrderOf(change))
+	whole, snapshot, err := r.Data.Ordered(ctx, desired.owner(), budget.Limits, snapshot, r.Data.OrderOf(change))
 	if err != nil {
 		r.note(desired, observed, nil)
 		session.NoPreview("what happens on "+desired.place(), "evicts and restarts", err, strict, r.Data, diags)
@@ -118,7 +118,9 @@ func (r *dedicatedNodes) Preview(ctx context.Context, c change, diags *diag.Diag
 	if !r.workable(ctx, desired, observed, snapshot, plan, diags) {
 		return
 	}
-	r.Data.Warn(ctx, desired.words(budget, r.Data.MaxConcurrentRollouts), plan, diags)
+	words := desired.words(budget, r.Data.MaxConcurrentRollouts)
+	words.Exceeded = r.Data.Exceeded(desired.owner(), snapshot, whole, r.Data.OrderOf(change))
+	r.Data.Warn(ctx, words, plan, diags)
 	if diags.HasError() {
 		return
 	}

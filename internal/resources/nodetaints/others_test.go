@@ -171,8 +171,8 @@ func TestNodeTaints_applyChecksWhatThePlanChecked(t *testing.T) {
 		between bool
 		says    string
 	}{
-		"one after the other":                 {first: 0, second: 2},
-		"the second one is planned meanwhile": {first: 0, second: 2, between: true},
+		"one after the other":                 {first: 2, second: 2},
+		"the second one is planned meanwhile": {first: 2, second: 2, between: true},
 		"the second one allows none":          {first: -1, second: 0, says: "stay Pending, and max_pending allows 0"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -236,5 +236,45 @@ func TestNodeTaints_applyCountsWhatIsNotWrittenYet(t *testing.T) {
 				t.Errorf("the other one was planned before: %t, and it ends with %q", before, errs)
 			}
 		})
+	}
+}
+
+// TestNodeTaints_oneIsRefusedInAnyOrderOfPlanning where max_pending of one of two does not allow what both leave Pending.
+func TestNodeTaints_oneIsRefusedInAnyOrderOfPlanning(t *testing.T) {
+	t.Parallel()
+	const beside, own = "2 pods would stay Pending, and max_pending allows 0 (set by another resource)", "2 pods would stay Pending, and max_pending allows 0 (1 evicted by other resources)"
+	for name, tt := range map[string]struct {
+		// limits are those of the resources of crowd-0 and crowd-1, -1 for none.
+		limits [2]int
+		// says is what the second one is refused with, by the node of the first one.
+		says [2]string
+	}{
+		"both have the same":      {limits: [2]int{0, 0}, says: [2]string{own, own}},
+		"one of them has a limit": {limits: [2]int{0, -1}, says: [2]string{beside, own}},
+		"one of them has more":    {limits: [2]int{0, 2}, says: [2]string{beside, own}},
+		"both allow all":          {limits: [2]int{2, 2}},
+	} {
+		for first := range 2 {
+			t.Run(fmt.Sprintf("%s, crowd-%d is first", name, first), func(t *testing.T) {
+				t.Parallel()
+				acctest.OnFake(t, func(t *testing.T, c *acctest.Cluster) {
+					pairs(t, c)
+					config := func(n int) map[string]any {
+						if tt.limits[n] < 0 {
+							return tainted(t, fmt.Sprintf("crowd-%d", n), nil)
+						}
+						return tainted(t, fmt.Sprintf("crowd-%d", n), map[string]any{"max_pending": tt.limits[n]})
+					}
+					walk := terraform(t, c).Walk(t)
+					if errs := walk.Plan(newInstance(), config(first)).Diagnostics.Errors(); errs != "" {
+						t.Fatal(errs)
+					}
+					errs := walk.Plan(newInstance(), config(1-first)).Diagnostics.Errors()
+					if acctest.WantAll(t, errs, tt.says[first]); tt.says[first] == "" && errs != "" {
+						t.Error(errs)
+					}
+				})
+			})
+		}
 	}
 }

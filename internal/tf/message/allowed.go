@@ -34,7 +34,7 @@ func (b Budget) Refused(e *eviction.LimitsError, about Subject, at path.Path) di
 		detail += "\n\n" + b.approve(e, e.Exceeded[i])
 	}
 	for _, x := range e.Exceeded {
-		if b.own(x.Limit) {
+		if x.Of == "" && b.own(x.Limit) {
 			return diag.NewAttributeErrorDiagnostic(path.Root("evictions").AtName(string(x.Limit)), summary, detail)
 		}
 	}
@@ -69,8 +69,8 @@ func exceeds(e *eviction.LimitsError, x eviction.Excess) string {
 	return fmt.Sprintf("%s %s be %s%s, and max_pods allows %d", pods, verb, removed, elsewhere(x), x.Allowed)
 }
 
-// Uncreated reports how many of the pods that exceed max_pending are not even created, or evicted by other resources, ""
-// for none.
+// Uncreated reports how many of the pods that exceed max_pending are not even created, or evicted by other resources, and
+// whether the limit is another resource's, "" for none.
 func Uncreated(x eviction.Excess) string {
 	var parts []string
 	if x.Refused > 0 {
@@ -78,6 +78,9 @@ func Uncreated(x eviction.Excess) string {
 	}
 	if x.Others > 0 {
 		parts = append(parts, fmt.Sprintf("%d evicted by other resources", x.Others))
+	}
+	if x.Of != "" {
+		parts = append(parts, "set by another resource")
 	}
 	if len(parts) == 0 {
 		return ""
@@ -121,18 +124,18 @@ func named(e *eviction.LimitsError) string {
 // are.
 func (b Budget) change(e *eviction.LimitsError) string {
 	exceeded := e.Exceeded
-	var own, inherited []string
+	var own, inherited, out []string
 	for _, x := range exceeded {
-		if isOnly(x) {
-			continue
-		}
-		if b.own(x.Limit) {
+		switch {
+		case isOnly(x):
+		case x.Of != "":
+			out = append(out, fmt.Sprintf("%s in evictions of %q", x.Limit, x.Of))
+		case b.own(x.Limit):
 			own = append(own, string(x.Limit))
-		} else {
+		default:
 			inherited = append(inherited, string(x.Limit))
 		}
 	}
-	var out []string
 	if len(own) > 0 {
 		out = append(out, strings.Join(own, " and ")+" in evictions")
 	}

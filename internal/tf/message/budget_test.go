@@ -7,6 +7,8 @@ import (
 	"errors"
 	"testing"
 
+	"github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/path"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/labels"
 
@@ -59,6 +61,22 @@ func TestBudget_saysWhatBecomesOfReplacements(t *testing.T) {
 		} else if got := exceeds(over, over.Exceeded[0]); got != want {
 			t.Errorf("it says %q, want %q", got, want)
 		}
+	}
+}
+
+// TestBudget_namesTheResourceWhoseLimitIsExceeded where that is another one.
+func TestBudget_namesTheResourceWhoseLimitIsExceeded(t *testing.T) {
+	t.Parallel()
+	over := &eviction.LimitsError{Report: reportOf(), Exceeded: []eviction.Excess{{Limit: eviction.MaxPending, Count: 2, Of: "id", Certain: true}}}
+	b := Budget{Limits: eviction.Limits{MaxPending: of(9)}, Ours: true}
+	if got, want := exceeds(over, over.Exceeded[0]), "2 pods would stay Pending, and max_pending allows 0 (set by another resource)"; got != want {
+		t.Errorf("it says %q", got)
+	}
+	if got, want := b.change(over), `change max_pending in evictions of "id"`; got != want {
+		t.Errorf("it says %q", got)
+	}
+	if d, is := b.Refused(over, applying(t, "n1", "k:NoExecute"), path.Empty()).(diag.DiagnosticWithPath); is {
+		t.Errorf("it is about the attribute %s", d.Path())
 	}
 }
 

@@ -42,7 +42,9 @@ func (d *Data) evictsNothing(ctx context.Context, c TaintChange) (bool, error) {
 	if !planner.Unaffected(seen, c.Planned) || !plan.Settled(false) && !plan.OpenPlaces() {
 		return false, nil
 	}
-	others := d.Effects.Note(c.Owner, plan.Does(), d.MaxConcurrentRollouts == 1)
+	does := plan.Does()
+	does.MaxPending = c.Words.MaxPending
+	others := d.Effects.Note(c.Owner, does, d.MaxConcurrentRollouts == 1)
 	switch {
 	case others.Evicts():
 		// All pods are read by now. Replacements of theirs may lose the room that they would find on these nodes.

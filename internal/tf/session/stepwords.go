@@ -33,6 +33,17 @@ type StepWords struct {
 	// Replaces is set for a replacement, which destroys first: its apply finds no taint any more
 	// that pods tolerate, so that pods which it strands are refused at plan.
 	Replaces bool
+	// Exceeded returns the limits of other resources that the plan exceeds, nil for none.
+	Exceeded func() []eviction.Excess
+}
+
+// exceeds fills the error where the plan exceeds limits of other resources.
+func (w StepWords) exceeds(whole *eviction.Report, over *eviction.LimitsError) bool {
+	*over = eviction.LimitsError{Limits: w.Limits, Report: whole}
+	if w.Exceeded != nil {
+		over.Exceeded = w.Exceeded()
+	}
+	return len(over.Exceeded) > 0
 }
 
 // Warn reports what the steps of a plan do to pods and machines, and refuses what neither these
@@ -52,7 +63,7 @@ func (d *Data) Warn(ctx context.Context, w StepWords, plan planner.Plan, diags *
 	if w.Replaces && message.CountStranded(whole) > 0 {
 		check = w.Allow
 	}
-	if over := new(eviction.LimitsError); errors.As(check(whole), &over) {
+	if over := new(eviction.LimitsError); errors.As(check(whole), &over) || w.exceeds(whole, over) {
 		over.NodeGroups = rollout.NodeGroups(ctx, d.Cluster, over.Report)
 		diags.Append(w.Budget.Refused(over, w.About(false, steps), w.Rescue))
 		return
@@ -117,7 +128,8 @@ func (d *Data) PreviewTaints(ctx context.Context, c TaintChange, diags *diag.Dia
 		return
 	}
 	c.Planned = d.Planned.Tolerations(c.Owner, linked)
-	plan, seen, err := d.Ordered(ctx, c.Owner, seen, func(s *snapshot.Snapshot) planner.Plan { return d.OrderOf(c.Change)(d.Foreseen(s, linked)) })
+	order := func(s *snapshot.Snapshot) planner.Plan { return d.OrderOf(c.Change)(d.Foreseen(s, linked)) }
+	plan, seen, err := d.Ordered(ctx, c.Owner, c.Words.Limits, seen, order)
 	if err != nil {
 		unseen(err)
 		return
@@ -125,6 +137,7 @@ func (d *Data) PreviewTaints(ctx context.Context, c TaintChange, diags *diag.Dia
 	d.WarnRestarts(c.Taken, seen, c.Change, plan, c.Owner, diags)
 	if evicts && d.CheckLinks(linked, seen, diags) {
 		d.warnLinksBlocked(linked, seen, diags)
+		c.Words.Exceeded = d.Exceeded(c.Owner, seen, plan, order)
 		d.Warn(ctx, c.Words, plan, diags)
 	}
 }
