@@ -23,8 +23,13 @@ import (
 // of StatefulSets it needs the podManagementPolicy, and of those of Jobs the Job. It returns the last snapshot. Snapshots of this process have all of this from then on.
 // Errors: those of the API server.
 func (c *Cluster) Judge(ctx context.Context, s *snapshot.Snapshot, judge func(*snapshot.Snapshot) []*snapshot.Pod) (*snapshot.Snapshot, error) {
-	evicted := judge(s)
-	volumes, err := c.learnVolumes(ctx, s, evicted)
+	return c.JudgeBound(ctx, s, func(s *snapshot.Snapshot) (evicted, bound []*snapshot.Pod) { return judge(s), nil })
+}
+
+// JudgeBound is Judge for a change that also replaces pods by rollouts: of these, it reads what their volumes need alone.
+func (c *Cluster) JudgeBound(ctx context.Context, s *snapshot.Snapshot, judge func(*snapshot.Snapshot) (evicted, bound []*snapshot.Pod)) (*snapshot.Snapshot, error) {
+	evicted, bound := judge(s)
+	volumes, err := c.learnVolumes(ctx, s, slices.Concat(evicted, bound))
 	if err != nil {
 		return s, err
 	}
@@ -44,11 +49,11 @@ func (c *Cluster) Judge(ctx context.Context, s *snapshot.Snapshot, judge func(*s
 }
 
 // learnVolumes reports whether snapshots have more from now on.
-func (c *Cluster) learnVolumes(ctx context.Context, s *snapshot.Snapshot, evicted []*snapshot.Pod) (learned bool, err error) {
-	if len(evicted) == 0 {
+func (c *Cluster) learnVolumes(ctx context.Context, s *snapshot.Snapshot, replaced []*snapshot.Pod) (learned bool, err error) {
+	if len(replaced) == 0 {
 		return false, nil
 	}
-	placed := slices.DeleteFunc(slices.Concat(evicted, s.Waiting), func(p *snapshot.Pod) bool { return len(p.Claims) == 0 && !p.Ephemeral })
+	placed := slices.DeleteFunc(slices.Concat(replaced, s.Waiting), func(p *snapshot.Pod) bool { return len(p.Claims) == 0 && !p.Ephemeral })
 	if len(placed) == 0 {
 		return false, nil
 	}

@@ -15,10 +15,10 @@ import (
 // of the cluster than the snapshot has. Errors: those of the API server.
 func Ordered(ctx context.Context, cluster *kube.Cluster, s *snapshot.Snapshot, order func(*snapshot.Snapshot) planner.Plan) (planner.Plan, *snapshot.Snapshot, error) {
 	var plan planner.Plan
-	s, err := cluster.Judge(ctx, s, func(s *snapshot.Snapshot) []*snapshot.Pod {
+	s, err := cluster.JudgeBound(ctx, s, func(s *snapshot.Snapshot) (evicted, bound []*snapshot.Pod) {
 		plan = order(s)
 		_, report := plan.Impact()
-		return append(report.Evicted(), plan.Bound()...)
+		return report.Evicted(), plan.Bound()
 	})
 	return plan, s, err
 }
