@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/placement"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
@@ -44,6 +45,7 @@ func (e *evaluation) report() *Report {
 		slices.SortFunc(report.Pods[start:], func(a, b PodVerdict) int { return a.Pod.Compare(b.Pod) })
 	}
 	e.failJobs(report)
+	report.mayFailJobs = e.mayFailJobs(report)
 	e.coverByBudgets(report.Pods)
 	e.simulating(report)
 	return report
@@ -88,6 +90,8 @@ type evaluation struct {
 	// replaced are the schedulings that pods get by planned tolerations.
 	replaced map[plannedKey]*snapshot.Scheduling
 	admitted admitted
+	// jobs are the pods of Jobs that the change evicts, or may evict.
+	jobs map[types.UID]*jobPods
 	daemons
 	// nodes finds places for the pods that replace those that leave.
 	nodes *placement.Finder

@@ -5,10 +5,13 @@ package eviction
 
 import (
 	"fmt"
+	"math"
+	"slices"
 
 	batchv1 "k8s.io/api/batch/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/placement"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
 )
 
@@ -111,7 +114,8 @@ func (e *evaluation) podsOfJobs(r *Report) map[types.UID]*jobPods {
 // failJobs notes the evicted pods whose Jobs create no others because too many of their pods fail.
 func (e *evaluation) failJobs(r *Report) {
 	failed := map[types.UID]*jobPods{}
-	for uid, of := range e.podsOfJobs(r) {
+	e.jobs = e.podsOfJobs(r)
+	for uid, of := range e.jobs {
 		fate := jobFate{unknown: true}
 		if job := e.snapshot.Jobs[uid]; job != nil {
 			fate = fateOf(job, of.disrupted, len(of.evicted), of.perhaps)
@@ -169,4 +173,57 @@ func (e *evaluation) endOthers(failed map[types.UID]*jobPods) {
 			v.Reason += fmt.Sprintf(", which deletes %d more", n)
 		}
 	}
+}
+
+// ending is what becomes of a pod's Job when preemption evicts so many of its pods beside those that the change evicts.
+func (e *evaluation) ending(pod *snapshot.Pod, preempted int) placement.Ending {
+	job := e.snapshot.Jobs[pod.Controller.UID]
+	if job == nil {
+		return placement.Ending{Unknown: true}
+	}
+	evicted, perhaps := preempted, 0
+	if of := e.jobs[pod.Controller.UID]; of != nil {
+		evicted, perhaps = evicted+len(of.evicted), of.perhaps
+	}
+	fate := fateOf(job, true, evicted, perhaps)
+	if fate.unknown {
+		return placement.Ending{Fails: job.PerIndex == nil, Lost: true, Unsure: true}
+	}
+	return placement.Ending{Fails: fate.fails == jobFails, Lost: fate.fails != ""}
+}
+
+// mayFailJobs reports whether replacements may preempt pods of Jobs that were not read: one has a higher priority.
+func (e *evaluation) mayFailJobs(r *Report) bool {
+	highest := int32(math.MinInt32)
+	for i := range r.Pods {
+		if v := &r.Pods[i]; (v.Leaves() || v.Verdict == Unknown) && v.Pod.Controller != nil && !v.Pod.Requests().Patient {
+			highest = max(highest, v.Pod.Requests().Priority)
+		}
+	}
+	if highest == math.MinInt32 {
+		return false
+	}
+	for _, pods := range e.snapshot.Pods {
+		if slices.ContainsFunc(pods, func(p *snapshot.Pod) bool {
+			return p.Controller != nil && p.Controller.Job() && !p.Completed && p.Requests().Priority < highest && e.snapshot.Jobs[p.Controller.UID] == nil
+		}) {
+			return true
+		}
+	}
+	return false
+}
+
+// Judged returns the pods about which more of the cluster decides: those that are evicted, or may be, and those of Jobs that
+// preemption evicts.
+func (r *Report) Judged() []*snapshot.Pod {
+	out := r.Evicted()
+	if r == nil || !r.mayFailJobs {
+		return out
+	}
+	for _, v := range r.Outcome().Victims {
+		if v.Pod.Controller != nil && v.Pod.Controller.Job() {
+			out = append(out, v.Pod)
+		}
+	}
+	return out
 }

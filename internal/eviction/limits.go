@@ -131,11 +131,13 @@ func (l Limits) Check(report *Report) error {
 // loses names the pods that are evicted for good, or may be: bare ones, and those of what fails without them. Pods of
 // controllers of which nothing is known are left out: most of these are operators, which do recreate them.
 func (r *Report) loses() Excess {
-	jobs := r.ofFailedJobs()
+	jobs, outcome := r.ofFailedJobs(), r.Outcome()
 	lost := func(p *snapshot.Pod, _ snapshot.Owner) bool {
-		return p.Controller == nil && !p.Mirror || jobs[p] || fails(p)
+		return p.Controller == nil && !p.Mirror || jobs[p] || fails(p) || outcome.Orders > 0 && outcome.Ended[p] == outcome.Orders
 	}
-	out := r.evicts(func(p *snapshot.Pod, owner snapshot.Owner) bool { return lost(p, owner) || breaks(p) })
+	out := r.evicts(func(p *snapshot.Pod, owner snapshot.Owner) bool {
+		return lost(p, owner) || breaks(p) || outcome.Ended[p] > 0
+	})
 	out.Certain = r.evicts(lost).Certain
 	return out
 }

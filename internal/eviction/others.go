@@ -72,7 +72,7 @@ func (e *evaluation) does() *snapshot.Others {
 // placing is what nodes look like where pods are placed, and without the change.
 func (e *evaluation) placing() placement.Change {
 	own := placement.Change{
-		Taints: e.change.Taints, Labels: e.change.Labels, Drained: e.change.Drains, Closed: e.change.Closed, Comes: e.change.Comes, Leaving: e.leaving, Replaced: e.victim,
+		Taints: e.change.Taints, Labels: e.change.Labels, Drained: e.change.Drains, Closed: e.change.Closed, Comes: e.change.Comes, Leaving: e.leaving, Replaced: e.victim, Ends: e.ending,
 	}
 	others := e.snapshot.Others
 	if others.Empty() {

@@ -26,6 +26,8 @@ type Report struct {
 	// UnknownJobs is set where it is not known whether a Job creates other pods in the place of evicted ones.
 	UnknownJobs bool
 
+	// mayFailJobs is set where replacements may preempt pods of Jobs that were not read.
+	mayFailJobs bool
 	// unread is set where a changed node is none of those whose pods were read.
 	unread bool
 	// does is what the change does to nodes.
@@ -43,7 +45,7 @@ func Join(reports ...*Report) *Report {
 		out.Deletes = out.Deletes && r.Deletes
 		out.Nodes, out.Gaps = append(out.Nodes, r.Nodes...), append(out.Gaps, r.Gaps...)
 		out.unread, out.UnknownJobs = out.unread || r.unread, out.UnknownJobs || r.UnknownJobs
-		out.does = out.does.And(r.does)
+		out.does, out.mayFailJobs = out.does.And(r.does), out.mayFailJobs || r.mayFailJobs
 		for _, v := range r.Pods {
 			i, known := at[v.Pod.Key()]
 			switch {
@@ -107,6 +109,8 @@ type Summary struct {
 	Lost, Daemons, Rejected int
 	// MayBeLost counts the pods that their controllers may not recreate.
 	MayBeLost int
+	// Ended counts the evicted and preempted pods that their Jobs do not recreate, since these fail by preemption.
+	Ended Range
 	// Pending counts the replacements that no node takes, or that are not created because one before
 	// them waits, or a LimitRange or a ResourceQuota refuses them, and Awaiting those of them that nodes take which the
 	// change brings. Refused counts those of the Pending ones that are refused, and
@@ -120,7 +124,9 @@ type Summary struct {
 }
 
 // LostPods is how many pods no controller recreates, at least and at most.
-func (s Summary) LostPods() Range { return Range{Min: s.Lost, Max: s.Lost + s.MayBeLost} }
+func (s Summary) LostPods() Range {
+	return Range{Min: s.Lost + s.Ended.Min, Max: s.Lost + s.MayBeLost + s.Ended.Max}
+}
 
 // Evicted counts the pods that leave, but for completed ones.
 func (s Summary) Evicted() int {
@@ -164,7 +170,7 @@ func (s *Summary) add(v PodVerdict) {
 // Summary counts the verdicts of all pods.
 func (r *Report) Summary() Summary {
 	out := r.Outcome()
-	s := Summary{Pending: out.Missing, Refused: out.Refused, Unplaced: out.Unplaced, Preempted: out.Preempted, Again: out.Again}
+	s := Summary{Pending: out.Missing, Refused: out.Refused, Unplaced: out.Unplaced, Preempted: out.Preempted, Again: out.Again, Ended: out.Lost}
 	for i := range r.Pods {
 		s.add(r.Pods[i])
 		if len(r.Awaits(r.Pods[i])) > 0 {
@@ -232,7 +238,7 @@ func (r *Report) Workloads() []Workload {
 	for _, o := range r.Outcome().Workloads {
 		w := of(o.WorkloadKey)
 		w.Outcome, w.Summary.Pending, w.Summary.Preempted = o, o.Missing, o.Preempted
-		w.Summary.Refused, w.Summary.Unplaced, w.Summary.Again = o.Refused, o.Unplaced, o.Again
+		w.Summary.Refused, w.Summary.Unplaced, w.Summary.Again, w.Summary.Ended = o.Refused, o.Unplaced, o.Again, o.Lost
 	}
 	slices.SortStableFunc(out, func(a, b Workload) int {
 		return cmp.Or(

@@ -70,7 +70,7 @@ func (r *Report) Awaits(v PodVerdict) []string {
 func (r *Report) Placement(v PodVerdict) string {
 	g := r.Outcome().Of(v.Pod)
 	switch {
-	case g == nil || !v.Leaves() || v.NoPlace || g.Fate == placement.DependsOnOrder:
+	case g == nil || !v.Leaves() || v.NoPlace || g.Fate == placement.DependsOnOrder || g.Lost().Max > 0:
 		return ""
 	case g.Fate == placement.Pending && g.Refusal != nil:
 		return notCreated
@@ -85,6 +85,10 @@ func (r *Report) Why(v PodVerdict) string {
 	switch {
 	case g == nil || !v.Leaves() || v.NoPlace:
 		return v.Reason
+	case g.Lost().Min > 0:
+		return v.Reason + "; its Job fails, since preemption evicts more of its pods"
+	case g.Lost().Max > 0:
+		return v.Reason + "; its Job may fail, since preemption may evict more of its pods"
 	case g.AllAgain():
 		return v.Reason + "; its replacement is placed on a node that evicts it again"
 	case g.Fate == placement.Fits:

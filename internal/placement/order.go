@@ -71,9 +71,10 @@ func (s *simulation) reset() {
 	s.touched, s.preempted, s.freed, s.moved, s.next, s.moment = s.touched[:0], nil, 1, 1, 0, 0
 	s.vacated = false
 	clear(s.isPreempted)
+	clear(s.failures.preempted)
 	s.dropVictims()
 	for _, r := range s.replacements {
-		r.node, r.nominee, r.nominations, r.yielded, r.created, r.since, r.delayed, r.deleted, r.refused, r.binding = -1, false, 0, false, false, 0, false, false, nil, nil
+		r.node, r.nominee, r.nominations, r.yielded, r.created, r.since, r.delayed, r.deleted, r.refused, r.binding, r.ended = -1, false, 0, false, false, 0, false, false, nil, nil, false
 	}
 	for _, c := range s.classes {
 		c.failed, c.hopeless = failure{}, failure{}

@@ -30,6 +30,9 @@ type Change struct {
 	// Replaced returns the eviction of a pod that preemption evicts, with what its controller creates instead. nil
 	// means that all of them are replaced as they are, one independently of the other.
 	Replaced func(*snapshot.Pod) Eviction
+	// Ends returns what becomes of the Job of a pod when preemption evicts so many pods of it beside those that the
+	// change evicts. nil means that no Job fails.
+	Ends func(pod *snapshot.Pod, preempted int) Ending
 	// Before is what other changes of the run do without this one, nil for nothing.
 	Before *Change
 }

@@ -240,17 +240,12 @@ func cheapest(candidates []candidate) []int {
 
 // evict removes a victim, and queues the pod that its controller creates instead.
 func (s *simulation) evict(i int32, v occupant) {
-	s.remove(i, v)
-	s.vacated = true
 	if v.replacement != nil {
-		v.replacement.node = -1
-		s.used.release(v.replacement.binding)
-		v.replacement.binding = nil
-		if v.replacement.deleted = v.pod.Controller == nil; !v.replacement.deleted {
-			s.queue.push(v.replacement)
-		}
+		s.evictReplacement(i, v)
 		return
 	}
+	s.remove(i, v)
+	s.vacated = true
 	s.isPreempted[v.pod] = true
 	s.quotas.release(s, v.pod)
 	if _, planned := s.evicted[v.pod]; planned {
@@ -265,5 +260,23 @@ func (s *simulation) evict(i int32, v occupant) {
 	if v.pod.Controller == nil || v.pod.Mirror {
 		return
 	}
-	s.replaceVictim(v.pod)
+	s.replaceVictim(v.pod, s.fail(v.pod))
+}
+
+// evictReplacement queues a victim again that was placed before, unless its Job has failed with another victim.
+func (s *simulation) evictReplacement(i int32, v occupant) {
+	r := v.replacement
+	if r.ended {
+		return
+	}
+	s.remove(i, v)
+	r.node, s.vacated = -1, true
+	s.used.release(r.binding)
+	r.binding = nil
+	if r.deleted = v.pod.Controller == nil; r.deleted {
+		return
+	}
+	if r.ended = s.fail(v.pod) || r.ended; !r.ended {
+		s.queue.push(r)
+	}
 }

@@ -73,6 +73,11 @@ type Outcome struct {
 	// Refused counts the latter alone, and Unplaced the Missing ones without them. Again counts the Placed
 	// ones whose node evicts them again, since they tolerate a taint of it for some seconds only.
 	Placed, Pending, NotCreated, Missing, Refused, Unplaced, Preempted, Again Range
+	// Lost counts the replacements that Jobs do not create, since these fail by preemption. Ended counts the orders in
+	// which that is so of a pod, UnreadJobs is set where a Job with preempted pods was not read.
+	Lost       Range
+	Ended      map[*snapshot.Pod]int
+	UnreadJobs bool
 	// Others are the pods that other changes of the run evict.
 	Others Others
 	// UnmodelledQuotas are the ResourceQuotas, as namespace/name, that may keep replacements away and
@@ -149,6 +154,12 @@ func Join(outcomes ...*Outcome) *Outcome {
 		out.Placed, out.Pending, out.NotCreated = out.Placed.plus(o.Placed), out.Pending.plus(o.Pending), out.NotCreated.plus(o.NotCreated)
 		out.Missing, out.Preempted = out.Missing.plus(o.Missing), out.Preempted.plus(o.Preempted)
 		out.Refused, out.Unplaced, out.Again = out.Refused.plus(o.Refused), out.Unplaced.plus(o.Unplaced), out.Again.plus(o.Again)
+		out.Lost, out.UnreadJobs = out.Lost.plus(o.Lost), out.UnreadJobs || o.UnreadJobs
+		if out.Ended == nil {
+			out.Ended = maps.Clone(o.Ended)
+		} else {
+			maps.Copy(out.Ended, o.Ended)
+		}
 		out.UnknownQuotas = out.UnknownQuotas || o.UnknownQuotas
 		out.UnmodelledQuotas = append(out.UnmodelledQuotas, o.UnmodelledQuotas...)
 		out.UnknownRanges = out.UnknownRanges || o.UnknownRanges
@@ -199,9 +210,12 @@ type Group struct {
 	// UnknownVolumes is set where nothing is known of the volumes of a generic ephemeral one.
 	UnknownVolumes bool
 
-	size, placed, again int
-	all, allAgain       Range
+	size, placed, again, lost int
+	all, allAgain, allLost    Range
 }
+
+// Lost is how many of them a Job does not create that fails by preemption, at least and at most.
+func (g *Group) Lost() Range { return g.allLost }
 
 // Pending is how many of them are not placed, at least and at most, in the orders that were tried.
 func (g *Group) Pending() Range { return Range{Min: g.size - g.all.Max, Max: g.size - g.all.Min} }
@@ -252,6 +266,8 @@ type WorkloadOutcome struct {
 	Placed, Pending, NotCreated Range
 	// Missing, Refused, Unplaced and Again count as those of an Outcome do.
 	Missing, Refused, Unplaced, Again Range
+	// Lost counts those that are not created because the Job fails by preemption.
+	Lost Range
 	// AllPending counts beside the Pending replacements the pods that were Pending before and still
 	// are.
 	AllPending Range
@@ -281,7 +297,7 @@ func (w *WorkloadOutcome) join(other *WorkloadOutcome) {
 	w.Proved += other.Proved
 	w.PolicyUnknown = w.PolicyUnknown || other.PolicyUnknown
 	w.Refused, w.Unplaced, w.Refusal = w.Refused.plus(other.Refused), w.Unplaced.plus(other.Unplaced), cmp.Or(w.Refusal, other.Refusal)
-	w.Again = w.Again.plus(other.Again)
+	w.Again, w.Lost = w.Again.plus(other.Again), w.Lost.plus(other.Lost)
 	if w.Reason == "" {
 		w.Reason, w.Brief, w.Awaits = other.Reason, other.Brief, other.Awaits
 	}
@@ -290,7 +306,7 @@ func (w *WorkloadOutcome) join(other *WorkloadOutcome) {
 // Fate returns the word for the workload's replacements.
 func (w *WorkloadOutcome) Fate() Fate {
 	switch {
-	case w.Missing.Min != w.Missing.Max:
+	case w.Missing.Min != w.Missing.Max, w.Lost.Min != w.Lost.Max:
 		return DependsOnOrder
 	case w.Missing.Max+w.NotCreated.Max > 0:
 		return Pending
@@ -313,6 +329,7 @@ func (s *simulation) try(orders int, seed uint64) *Outcome {
 		out.Cut = s.cut
 	}
 	s.prove()
+	out.Ended, out.UnreadJobs = s.failures.lost, s.failures.unread
 	out.UnmodelledStorage = s.unmodelledStorage()
 	out.UnmodelledQuotas, out.UnknownQuotas = slices.Sorted(maps.Keys(s.quotas.unmodelled)), f.snapshot.Quotas == nil
 	out.UnmodelledRanges, out.UnknownRanges = slices.Sorted(maps.Keys(s.unmodelledRanges)), f.snapshot.LimitRanges == nil

@@ -84,6 +84,7 @@ type simulation struct {
 	anyNode, parallel bool
 	// unreplaced is set for an order in which controllers do not replace pods that may not replace them.
 	unreplaced bool
+	failures   failures
 	// unfit are the victims whose replacements found no node in the last order that had them.
 	unfit map[*snapshot.Pod]bool
 	// prompt is set for an order in which pods that have waited for room are not tried before those
@@ -122,6 +123,8 @@ type replacement struct {
 	// that is created instead of a pod that is terminating already, absent in orders in which it is not.
 	// perhaps is set for one that its controller may not create, fits where the last order that had it has placed it.
 	undecided, successor, absent, perhaps, fits bool
+	// ended is set once its Job has failed by preemption.
+	ended bool
 	// elsewhere is set where another change of the run evicts the pod that it replaces.
 	elsewhere bool
 	workload  int
@@ -164,7 +167,7 @@ func newSimulation(f *Finder, evicted []Eviction) *simulation {
 	f.allPlaces()
 	s := &simulation{
 		Finder: f, effort: effort{limit: workLimit}, classes: map[classKey]*class{}, evicted: make(map[*snapshot.Pod]int64, len(evicted)), leaves: make([]bool, len(f.places)),
-		byKey: map[snapshot.WorkloadKey]int{}, groups: map[groupKey]*Group{}, sets: map[string]*statefulSet{}, isPreempted: map[*snapshot.Pod]bool{}, victims: map[*snapshot.Pod]Eviction{}, unfit: map[*snapshot.Pod]bool{}, isUndecided: map[*snapshot.Pod]*undecided{}, unmodelledRanges: map[string]bool{},
+		byKey: map[snapshot.WorkloadKey]int{}, groups: map[groupKey]*Group{}, sets: map[string]*statefulSet{}, isPreempted: map[*snapshot.Pod]bool{}, victims: map[*snapshot.Pod]Eviction{}, unfit: map[*snapshot.Pod]bool{}, failures: newFailures(), isUndecided: map[*snapshot.Pod]*undecided{}, unmodelledRanges: map[string]bool{},
 		base: make([]nodeState, len(f.places)), now: make([]nodeState, len(f.places)), order: make([]int32, len(f.places)), nodeNames: make([]uint64, len(f.places)), evictions: evicted,
 	}
 	s.attachments = newAttachments(s.snapshot)
@@ -264,7 +267,7 @@ func (s *simulation) wait(pod *snapshot.Pod) {
 // create queues a pod, unless its StatefulSet waits for the one before it, or its namespace
 // forbids it, a LimitRange refuses it or no quota is left for it.
 func (s *simulation) create(r *replacement) {
-	if len(r.class.scheduling.Forbidden) > 0 || r.absent || !r.created && s.waits(r) {
+	if len(r.class.scheduling.Forbidden) > 0 || r.absent || r.ended || !r.created && s.waits(r) {
 		return
 	}
 	if !r.created && !r.waiting {
@@ -308,6 +311,9 @@ func (s *simulation) placeQueued() (placed bool) {
 	for {
 		for len(s.queue) > 0 {
 			r := s.queue.pop()
+			if r.ended {
+				continue
+			}
 			s.yield(r)
 			if r.yielded {
 				// Once: a node that takes it no more would get it without end.

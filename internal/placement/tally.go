@@ -20,6 +20,8 @@ type tally struct {
 	refused int
 	// again counts the placed ones that their node evicts again.
 	again int
+	// lost counts those that a Job does not create that fails by preemption.
+	lost int
 	// waiting counts the pods that were Pending before and still are, and those that are created instead of
 	// ones that are terminating and are Pending.
 	waiting int
@@ -31,10 +33,10 @@ type tally struct {
 func (s *simulation) collect(out *Outcome, victims map[*snapshot.Pod]int) {
 	first := out.Orders == 0
 	for _, w := range s.workloads {
-		w.placed, w.pending, w.notCreated, w.missing, w.delayed, w.preempted, w.waiting, w.stuck, w.refused, w.again = 0, 0, 0, 0, 0, 0, 0, nil, 0, 0
+		w.placed, w.pending, w.notCreated, w.missing, w.delayed, w.preempted, w.waiting, w.stuck, w.refused, w.again, w.lost = 0, 0, 0, 0, 0, 0, 0, nil, 0, 0, 0
 	}
 	for _, g := range s.groups {
-		g.placed, g.again = 0, 0
+		g.placed, g.again, g.lost = 0, 0, 0
 	}
 	others := 0
 	for _, r := range s.replacements {
@@ -47,6 +49,7 @@ func (s *simulation) collect(out *Outcome, victims map[*snapshot.Pod]int) {
 	for _, g := range s.groups {
 		g.all.add(g.placed, first)
 		g.allAgain.add(g.again, first)
+		g.allLost.add(g.lost, first)
 	}
 	for _, pod := range s.preempted {
 		w := s.workloads[s.workload(pod)]
@@ -54,7 +57,7 @@ func (s *simulation) collect(out *Outcome, victims map[*snapshot.Pod]int) {
 		w.preempted++
 		victims[pod]++
 	}
-	var placed, pending, notCreated, missing, refused, again int
+	var placed, pending, notCreated, missing, refused, again, lost int
 	for _, w := range s.workloads {
 		w.Placed.add(w.placed, first)
 		w.Pending.add(w.pending, first)
@@ -66,7 +69,8 @@ func (s *simulation) collect(out *Outcome, victims map[*snapshot.Pod]int) {
 		w.Delayed.add(w.delayed, first)
 		w.Preempted.add(w.preempted, first)
 		w.Again.add(w.again, first)
-		again += w.again
+		w.Lost.add(w.lost, first)
+		again, lost = again+w.again, lost+w.lost
 		placed, pending, notCreated, missing, refused = placed+w.placed, pending+w.pending, notCreated+w.notCreated, missing+w.missing, refused+w.refused
 		if w.stuck != nil && w.Reason == "" {
 			why := s.stuck(w.stuck)
@@ -83,11 +87,12 @@ func (s *simulation) collect(out *Outcome, victims map[*snapshot.Pod]int) {
 	out.Unplaced.add(missing-refused, first)
 	out.Preempted.add(len(s.preempted), first)
 	out.Again.add(again, first)
+	out.Lost.add(lost, first)
 }
 
 // missing reports whether it is Pending, or is not created and might be later.
 func (r *replacement) missing() bool {
-	return r.after != kept && !r.absent && r.node < 0 && len(r.class.scheduling.Forbidden) == 0
+	return r.after != kept && !r.absent && !r.ended && r.node < 0 && len(r.class.scheduling.Forbidden) == 0
 }
 
 // elsewhere counts the replacements of pods that other changes of the run evict.
@@ -117,7 +122,11 @@ func (s *simulation) count(r *replacement) {
 		return
 	}
 	w.seen = true
-	if r.perhaps && r.absent {
+	switch {
+	case r.ended:
+		s.countEnded(r, w)
+		return
+	case r.perhaps && r.absent:
 		w.countAbsent(r)
 		return
 	}

@@ -11,15 +11,15 @@ import (
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
 )
 
-// replaceVictim queues what a controller creates instead of a victim of preemption.
-func (s *simulation) replaceVictim(pod *snapshot.Pod) {
+// replaceVictim queues what a controller creates instead of a victim of preemption. Lost reports that its Job fails.
+func (s *simulation) replaceVictim(pod *snapshot.Pod, lost bool) {
 	e := s.victim(pod)
 	if e.Scheduling == nil {
 		return
 	}
 	r := &replacement{
 		pod: pod, class: s.classOf(pod, e.Scheduling, s.admitted(pod).demand), workload: s.workload(pod), node: -1, name: nameOfPod(pod),
-		after: s.moment, rank: len(s.replacements), perhaps: e.Doubtful, absent: e.Doubtful && s.unreplaced, fits: !s.unfit[pod],
+		after: s.moment, rank: len(s.replacements), perhaps: e.Doubtful, absent: e.Doubtful && s.unreplaced, fits: !s.unfit[pod], ended: lost,
 	}
 	if e.Ordered {
 		s.enlistVictim(r, e.PolicyUnknown)

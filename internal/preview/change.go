@@ -73,7 +73,7 @@ func (w Change) Judge(ctx context.Context, cluster *kube.Cluster, s *snapshot.Sn
 	out := w
 	_, err := cluster.Judge(ctx, s, func(s *snapshot.Snapshot) []*snapshot.Pod {
 		out = w.Evaluate(s, sets, comparison, atOnce)
-		return out.Report.Evicted()
+		return out.Report.Judged()
 	})
 	return out, err
 }

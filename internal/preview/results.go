@@ -136,7 +136,7 @@ func fromWorkload(w eviction.Workload) Workload {
 func fromSummary(s eviction.Summary, homeless int) *Summary {
 	return &Summary{
 		Stays: s.Stays, EvictedNow: s.EvictedNow, EvictedAfter: s.EvictedAfter, Drained: s.Drained, Unknown: s.Unknown,
-		Lost: s.Lost, LostMax: s.LostPods().Max, Pending: s.Pending.Min, PendingMax: s.Pending.Max, Preempted: s.Preempted.Max, EvictedAgain: s.Again.Max, NotReschedulable: homeless,
+		Lost: s.LostPods().Min, LostMax: s.LostPods().Max, Pending: s.Pending.Min, PendingMax: s.Pending.Max, Preempted: s.Preempted.Max, EvictedAgain: s.Again.Max, NotReschedulable: homeless,
 	}
 }
 

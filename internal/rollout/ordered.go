@@ -18,7 +18,7 @@ func Ordered(ctx context.Context, cluster *kube.Cluster, s *snapshot.Snapshot, o
 	s, err := cluster.JudgeBound(ctx, s, func(s *snapshot.Snapshot) (evicted, bound []*snapshot.Pod) {
 		plan = order(s)
 		_, report := plan.Impact()
-		return report.Evicted(), plan.Bound()
+		return report.Judged(), plan.Bound()
 	})
 	return plan, s, err
 }

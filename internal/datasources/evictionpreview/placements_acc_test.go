@@ -108,10 +108,10 @@ type places struct {
 	// kindOf is the kind of each workload, quota is set where the namespace has one.
 	kindOf map[string]string
 	quota  bool
-	// ended are the Jobs that have failed before the change, fails those that are predicted to. there is how many pods
-	// each workload had when the cluster settled last, before is that of the time before the change.
-	ended, fails  map[string]bool
-	there, before map[string]int32
+	// ended are the Jobs that have failed before the change, fails those that are predicted to, mayFail those that may.
+	// there is how many pods each workload had when the cluster settled last, before is that of the time before the change.
+	ended, fails, mayFail map[string]bool
+	there, before         map[string]int32
 	// onHost is set where provisioners make volumes that one node can use.
 	onHost    bool
 	nodes     []string
@@ -304,10 +304,10 @@ func (p *places) simulate(tainted []string) *placement.Outcome {
 	var report *eviction.Report
 	_, err = cluster.Judge(p.t.Context(), s, func(s *snapshot.Snapshot) []*snapshot.Pod {
 		report = eviction.Evaluate(s, change, eviction.ComparisonOff)
-		p.failing(report)
-		return report.Evicted()
+		return report.Judged()
 	})
 	p.must(err)
+	p.failing(report)
 	return report.Outcome()
 }
 

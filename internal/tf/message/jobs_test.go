@@ -45,3 +45,35 @@ func TestPreview_ofJobs(t *testing.T) {
 		}
 	}
 }
+
+// TestPreview_ofJobsThatFailByPreemption has web evicted from n1, which preempts a pod of a Job on n2.
+func TestPreview_ofJobsThatFailByPreemption(t *testing.T) {
+	t.Parallel()
+	of := func(kind, name, node string, priority int32) *snapshot.Pod {
+		asks := snapshot.Resources{Pods: 1, MilliCPU: 4000}
+		owner := snapshot.Owner{Group: "batch", Kind: kind, Name: "batch"}
+		return &snapshot.Pod{
+			Namespace: "app", Name: name, Node: node, UID: types.UID(name), Scheduling: &snapshot.Scheduling{}, Controller: &snapshot.Controller{Owner: owner, UID: types.UID(kind)},
+			Demand: &snapshot.Demand{Asks: asks, Holds: asks, Priority: priority},
+		}
+	}
+	for name, tt := range map[string]struct {
+		jobs map[types.UID]*snapshot.Job
+		says string
+	}{
+		"one that fails":        {jobs: map[types.UID]*snapshot.Job{"Job": {}}, says: "LOST 1 Job app/batch - its Job fails by preemption"},
+		"one that may fail":     {jobs: map[types.UID]*snapshot.Job{"Job": {OnlyFailed: true}}, says: "LOST? 0-1 Job app/batch - its Job may fail by preemption"},
+		"one that was not read": {says: "backoffLimit of Jobs."},
+	} {
+		asked := &snapshot.Resources{Pods: 9, MilliCPU: 4000}
+		s := &snapshot.Snapshot{
+			Nodes: map[string]*snapshot.Node{"n1": {Name: "n1", Allocatable: asked}, "n2": {Name: "n2", Allocatable: asked}},
+			Pods:  map[string][]*snapshot.Pod{"n1": {of("Web", "web", "n1", 9)}, "n2": {of("Job", "b", "n2", 0)}}, Jobs: tt.jobs,
+		}
+		report := eviction.Evaluate(s, eviction.Change{Taints: map[string][]corev1.Taint{"n1": {{Key: "k", Effect: corev1.TaintEffectNoExecute}}}}, eviction.ComparisonOff)
+		_, detail := Preview(applying(t, "n1", "k:NoExecute"), report)
+		if !strings.Contains(strings.Join(strings.Fields(detail), " "), tt.says) {
+			t.Errorf("%s: %s", name, detail)
+		}
+	}
+}

@@ -126,6 +126,10 @@ func (c *census) row() row {
 		set(lostPods, exactly(s.Lost), s.Lost, c.lost())
 	case c.Owner.Kind == barePod && s.Preempted.Max > 0:
 		set(lostPods, s.Preempted, s.Preempted.Max, "no controller; preempted")
+	case s.Ended.Min > 0:
+		set(lostPods, s.Ended, c.leaves(), "its Job fails by preemption")
+	case s.Ended.Max > 0:
+		set(perhapsLost, s.Ended, c.leaves(), "its Job may fail by preemption")
 	case s.Rejected > 0:
 		set(refusedPods, exactly(s.Rejected), c.leaves(), "namespace forbids it")
 	case s.Refused.Max > 0:

@@ -128,7 +128,7 @@ func notModelled(s Subject, report *eviction.Report) string {
 		parts = append(parts, "volume limits")
 	}
 	parts = append(parts, out.UnmodelledStorage...)
-	if report.UnknownJobs {
+	if report.UnknownJobs || out.UnreadJobs {
 		parts = append(parts, "backoffLimit of Jobs")
 	}
 	parts = append(parts, unmodelledPods(report)...)
