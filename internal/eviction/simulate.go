@@ -124,7 +124,7 @@ func (e *evaluation) evictions(verdicts []PodVerdict) []placement.Eviction {
 		if !v.Leaves() && v.Verdict != Unknown || v.Pod.Completed || v.Pod.Mirror {
 			continue
 		}
-		one := placement.Eviction{Pod: v.Pod, After: v.AfterSeconds, Unsure: v.Verdict == Unknown}
+		one := placement.Eviction{Pod: v.Pod, After: v.AfterSeconds, Unsure: v.Verdict == Unknown, Wait: e.waits(v.Pod)}
 		one.Ordered, one.PolicyUnknown = e.policy(v.Pod, v.Owner)
 		if v.Pod.Controller != nil && v.Fails == "" {
 			one.Scheduling, one.Doubtful = e.replacement(v.Pod, v.Owner), v.MayBeLost
@@ -140,7 +140,7 @@ func (e *evaluation) evictions(verdicts []PodVerdict) []placement.Eviction {
 // NodeShouldRunDaemonPod).
 func (e *evaluation) victim(pod *snapshot.Pod) placement.Eviction {
 	owner := e.snapshot.Owner(pod)
-	one := placement.Eviction{Pod: pod, Doubtful: mayBeLost(pod)}
+	one := placement.Eviction{Pod: pod, Doubtful: mayBeLost(pod), Wait: e.waits(pod)}
 	one.Ordered, one.PolicyUnknown = e.policy(pod, owner)
 	if next := e.recreated(pod, owner); !fails(pod) && (!owner.DaemonSet() || e.nodes.Takes(pod, next)) {
 		one.Scheduling = next

@@ -69,9 +69,9 @@ var (
 	containerFields = whole(1, 6, 24).with(8, whole(1, 2))
 	// emptyDir and persistentVolumeClaim of the source, and that there is ephemeral.
 	volumeFields = whole().filled(2, whole(2, 10).with(29, whole()))
-	// activeDeadlineSeconds, nodeSelector, nodeName, affinity, schedulerName, tolerations, priorityClassName, priority, preemptionPolicy, overhead,
+	// terminationGracePeriodSeconds, activeDeadlineSeconds, nodeSelector, nodeName, affinity, schedulerName, tolerations, priorityClassName, priority, preemptionPolicy, overhead,
 	// topologySpreadConstraints, schedulingGates, resourceClaims, resources; volumes, containers, initContainers.
-	specFields = whole(5, 7, 10, 18, 19, 22, 24, 25, 31, 32, 33, 38, 39, 40).filled(1, volumeFields).with(2, containerFields).with(20, containerFields)
+	specFields = whole(4, 5, 7, 10, 18, 19, 22, 24, 25, 31, 32, 33, 38, 39, 40).filled(1, volumeFields).with(2, containerFields).with(20, containerFields)
 	// name, allocatedResources; resources.
 	containerStatusFields = whole(1, 10).with(11, resourceFields)
 	// phase, startTime, nominatedNodeName, extendedResourceClaimStatus, allocatedResources, resources; two of the conditions;

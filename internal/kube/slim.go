@@ -6,6 +6,7 @@ package kube
 import (
 	"encoding/binary"
 	"maps"
+	"math"
 	"slices"
 	"sync"
 	"time"
@@ -94,7 +95,18 @@ func (s *slimmer) pod(p *corev1.Pod) *snapshot.Pod {
 		Nominated: s.intern(p.Status.NominatedNodeName),
 		LocalData: slices.ContainsFunc(p.Spec.Volumes, func(v corev1.Volume) bool { return v.EmptyDir != nil }),
 		Ephemeral: slices.ContainsFunc(p.Spec.Volumes, func(v corev1.Volume) bool { return v.Ephemeral != nil }),
+		Grace:     graceOf(&p.Spec),
 	}, p)
+}
+
+// graceOf returns the grace period of pods of a spec in seconds. The API server sets it where the spec does not: only
+// recordings of before it was recorded have none.
+func graceOf(spec *corev1.PodSpec) int32 {
+	grace := int64(corev1.DefaultTerminationGracePeriodSeconds)
+	if spec.TerminationGracePeriodSeconds != nil {
+		grace = *spec.TerminationGracePeriodSeconds
+	}
+	return int32(min(max(grace, 0), math.MaxInt32)) //nolint:gosec // It fits now.
 }
 
 // another returns a pod with the spec and the status of one that is known, but for its metadata, its

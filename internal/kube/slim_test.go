@@ -4,6 +4,7 @@
 package kube
 
 import (
+	"math"
 	"testing"
 	"time"
 
@@ -105,11 +106,30 @@ func TestSlimPod(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			tt.want.Scheduling, tt.want.Demand = &snapshot.Scheduling{}, &snapshot.Demand{}
+			tt.want.Scheduling, tt.want.Demand, tt.want.Grace = &snapshot.Scheduling{}, &snapshot.Demand{}, 30
 			if diff := cmp.Diff(&tt.want, newSlimmer().pod(&tt.in), cmpopts.IgnoreFields(snapshot.Demand{}, "Template")); diff != "" {
 				t.Error(diff)
 			}
 		})
+	}
+}
+
+// A spec has no grace period only in recordings of before it was recorded: it is the API server's default then.
+func TestSlimPod_gracePeriods(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		seconds *int64
+		want    int32
+	}{
+		"none is set":                  {nil, 30},
+		"0 seconds":                    {new(int64(0)), 0},
+		"an hour":                      {new(int64(3600)), 3600},
+		"more than any pod runs":       {new(int64(1 << 40)), math.MaxInt32},
+		"less than 0, of a wrong file": {new(int64(-5)), 0},
+	} {
+		if got := newSlimmer().pod(&corev1.Pod{Spec: corev1.PodSpec{TerminationGracePeriodSeconds: tt.seconds}}).Grace; got != tt.want {
+			t.Errorf("%s: %d, want %d", name, got, tt.want)
+		}
 	}
 }
 

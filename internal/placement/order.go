@@ -26,17 +26,18 @@ func (s *simulation) run(seed uint64, order int) {
 	s.running, s.anyNode, s.parallel, s.prompt = true, order%5 == 4, order%3 == 1, order%2 == 1
 	s.recovers = order%2 == 0
 	s.nominates, s.nominees = order%4 != 3 && s.rules.count() > 0, s.nominees[:0]
+	s.delay(order)
 	s.decide(order)
 	lingers := order%4 >= 2 && s.rules.count() > 0
 	if lingers {
 		s.linger(0, 1)
 	}
 	s.keepNominations()
-	for _, moment := range s.moments {
-		s.advance(moment, lingers)
+	for i := 0; i < len(s.ahead); i++ { // It grows: victims of preemption are replaced later.
+		s.advance(s.ahead[i], lingers)
 		s.pass()
 		if lingers {
-			s.linger(moment, -1)
+			s.linger(s.moment, -1)
 			s.retry()
 			s.pass()
 		}

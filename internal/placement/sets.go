@@ -47,7 +47,7 @@ func (s *simulation) waits(r *replacement) bool {
 		return false
 	}
 	return r.set.behind(r.ordinal, s.moment) != nil || slices.ContainsFunc(r.set.pods, func(earlier *replacement) bool {
-		return earlier.ordinal < r.ordinal && earlier.node < 0 && earlier.after <= s.moment
+		return earlier.ordinal < r.ordinal && earlier.node < 0 && earlier.evicted <= s.moment
 	})
 }
 

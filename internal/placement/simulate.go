@@ -38,6 +38,9 @@ type Eviction struct {
 	Elsewhere bool
 	// Surplus is set for a pod that replaces none yet: a rollout creates it beside the old ones. It counts like the others.
 	Surplus bool
+	// Wait is how many seconds after the eviction the controller creates the other pod, at most, where it does not do so
+	// immediately: a pod may be gone before its grace period ends.
+	Wait int64
 	// Ordered is set for a pod of a StatefulSet that starts its pods one after the other, PolicyUnknown
 	// beside it where it may as well create them in parallel: in some orders it does.
 	Ordered, PolicyUnknown bool

@@ -92,6 +92,10 @@ type simulation struct {
 	prompt bool
 	// recovers is set for an order in which replacements are ready by the moment after the one at which they are placed.
 	recovers bool
+	// late is set for an order in which evicted pods take their whole grace periods to end. ahead are the moments of the
+	// order: those of all orders, and those at which pods are created whose controllers wait.
+	late  bool
+	ahead []int64
 	// nominates is set for an order in which a pod that preempts others is not bound before those that are queued have
 	// been tried: nominees are these pods.
 	nominates bool
@@ -116,7 +120,9 @@ type replacement struct {
 	class *class
 	// waiting is set for a pod that was Pending before the change.
 	waiting bool
-	after   int64
+	// after is the moment at which its controller creates it, evicted that at which the pod is evicted that it replaces, wait
+	// how long its controller waits in between in some orders.
+	after, evicted, wait int64
 	// name is the number that stands for the pod where chance decides.
 	name uint64
 	// undecided is set where it is not known whether the pod that it replaces is evicted, successor for one
@@ -215,7 +221,7 @@ func (s *simulation) replace(e *Eviction) {
 	if e.Scheduling == nil {
 		return
 	}
-	r := &replacement{pod: e.Pod, class: s.classOf(e.Pod, e.Scheduling, s.admitted(e.Pod).demand), after: e.gone(), workload: s.workload(e.Pod), node: -1, waiting: e.Arrives, perhaps: e.Doubtful, name: nameOfPod(e.Pod)}
+	r := &replacement{pod: e.Pod, class: s.classOf(e.Pod, e.Scheduling, s.admitted(e.Pod).demand), after: e.gone(), evicted: e.gone(), wait: e.wait(), workload: s.workload(e.Pod), node: -1, waiting: e.Arrives, perhaps: e.Doubtful, name: nameOfPod(e.Pod)}
 	if e.Ordered && e.Pod.Controller != nil {
 		if s.enlist(r); r.set != nil {
 			r.set.policyUnknown = e.PolicyUnknown
@@ -257,7 +263,7 @@ func (s *simulation) wait(pod *snapshot.Pod) {
 	if pod.Terminating || pod.Completed || pod.Gated {
 		return
 	}
-	r := &replacement{pod: pod, class: s.classOf(pod, pod.Scheduling, pod.Requests()), waiting: true, workload: s.workload(pod), node: -1, after: math.MinInt64, name: nameOfPod(pod)}
+	r := &replacement{pod: pod, class: s.classOf(pod, pod.Scheduling, pod.Requests()), waiting: true, workload: s.workload(pod), node: -1, after: math.MinInt64, evicted: math.MinInt64, name: nameOfPod(pod)}
 	if pod.Controller != nil && s.sets[string(pod.Controller.UID)] != nil {
 		s.enlist(r)
 	}

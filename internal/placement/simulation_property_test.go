@@ -74,6 +74,8 @@ func drawCluster(t *rapid.T, related, priorities bool) randomCluster {
 			c.put(t, p, nodes, kind == "StatefulSet")
 		}
 	}
+	later := c.wait(t)
+	c.change.Replaced = func(p *snapshot.Pod) Eviction { return Eviction{Pod: p, Scheduling: p.Scheduling, Wait: later} }
 	if related && rapid.Bool().Draw(t, "volumes") {
 		c.attach(t)
 	}
@@ -81,6 +83,10 @@ func drawCluster(t *rapid.T, related, priorities bool) randomCluster {
 		c.store(t)
 	}
 	return c
+}
+
+func (c *randomCluster) wait(t *rapid.T) int64 {
+	return rapid.SampledFrom([]int64{0, 0, 0, 1, 30, 600}).Draw(t, "wait")
 }
 
 // attach gives pods CSI volumes, some of which several pods use, and nodes limits of them.
@@ -122,7 +128,7 @@ func (c *randomCluster) put(t *rapid.T, p *snapshot.Pod, nodes int, ordered bool
 	}
 	if !p.Terminating && at < nodes/2 {
 		c.change.Taints[p.Node] = taintsOf("gone:NoExecute")
-		c.evicted = append(c.evicted, Eviction{Pod: p, Scheduling: p.Scheduling, Ordered: ordered, PolicyUnknown: ordered && p.Since == 1, After: rapid.SampledFrom([]int64{0, 0, 30, 300}).Draw(t, "after"), Unsure: rapid.IntRange(0, 4).Draw(t, "unsure") == 0})
+		c.evicted = append(c.evicted, Eviction{Pod: p, Scheduling: p.Scheduling, Ordered: ordered, PolicyUnknown: ordered && p.Since == 1, After: rapid.SampledFrom([]int64{0, 0, 30, 300}).Draw(t, "after"), Wait: c.wait(t), Unsure: rapid.IntRange(0, 4).Draw(t, "unsure") == 0})
 	}
 }
 

@@ -54,10 +54,10 @@ func (s *simulation) decide(order int) {
 	}
 	for _, one := range s.undecided {
 		if order%3 == 1 || order%3 == 2 && s.chance.of(ofEvictions, nameOfPod(one.pod)).below(2) == 0 {
-			one.at(kept)
+			s.departs(one, kept)
 			continue
 		}
-		one.at(0)
+		s.departs(one, 0)
 		if one.node >= 0 {
 			s.remove(one.node, occupant{pod: one.pod})
 		}
@@ -67,10 +67,10 @@ func (s *simulation) decide(order int) {
 
 // preemptUndecided evicts an undecided pod that has kept its room so far: its replacement is created now.
 func (s *simulation) preemptUndecided(one *undecided) {
-	one.at(s.moment)
+	s.departs(one, s.moment)
 	s.budgets.spend(s, one.pod)
-	if one.replacement != nil {
-		s.create(one.replacement)
+	if r := one.replacement; r != nil && r.after <= s.moment {
+		s.create(r)
 	}
 }
 
@@ -83,8 +83,9 @@ func (s *simulation) expel(one *undecided) {
 	}
 }
 
-func (u *undecided) at(moment int64) {
-	if u.replacement != nil {
-		u.replacement.after = moment
+// departs sets the moment at which an undecided pod is evicted.
+func (s *simulation) departs(one *undecided, moment int64) {
+	if one.replacement != nil {
+		s.due(one.replacement, moment)
 	}
 }

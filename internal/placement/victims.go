@@ -19,13 +19,16 @@ func (s *simulation) replaceVictim(pod *snapshot.Pod, lost bool) {
 	}
 	r := &replacement{
 		pod: pod, class: s.classOf(pod, e.Scheduling, s.admitted(pod).demand), workload: s.workload(pod), node: -1, name: nameOfPod(pod),
-		after: s.moment, rank: len(s.replacements), perhaps: e.Doubtful, absent: e.Doubtful && s.unreplaced, fits: !s.unfit[pod], ended: lost,
+		wait: e.wait(), rank: len(s.replacements), perhaps: e.Doubtful, absent: e.Doubtful && s.unreplaced, fits: !s.unfit[pod], ended: lost,
 	}
+	s.due(r, s.moment)
 	if e.Ordered {
 		s.enlistVictim(r, e.PolicyUnknown)
 	}
 	s.replacements = append(s.replacements, r)
-	s.create(r)
+	if r.after <= s.moment {
+		s.create(r)
+	}
 }
 
 // victim returns the eviction of a pod by preemption. It is the same in all orders.

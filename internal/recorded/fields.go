@@ -34,7 +34,7 @@ var (
 	spreadFields   = values("maxSkew", "topologyKey", "whenUnsatisfiable", "minDomains", "nodeAffinityPolicy", "nodeTaintsPolicy", "matchLabelKeys").
 			with(tree{"labelSelector": labelSelector})
 
-	podSpecFields = values("nodeName", "schedulerName", "priority", "priorityClassName", "activeDeadlineSeconds", "preemptionPolicy", "hostNetwork").with(tree{
+	podSpecFields = values("nodeName", "schedulerName", "priority", "priorityClassName", "activeDeadlineSeconds", "terminationGracePeriodSeconds", "preemptionPolicy", "hostNetwork").with(tree{
 		"nodeSelector": texts, "affinity": affinityFields, "overhead": amounts, "topologySpreadConstraints": spreadFields, "schedulingGates": values("name"),
 		"tolerations": tolerationFields, "containers": containerFields, "initContainers": containerFields, "volumes": volumeFields,
 		"resources": {"requests": amounts, "limits": amounts}, "resourceClaims": values("name"),

@@ -17,7 +17,7 @@ import (
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/recorded"
 )
 
-// A recording has what decides on evicted pods of Jobs and StatefulSets, with hashed names as well.
+// A recording has what decides on evicted pods of Jobs and StatefulSets and their grace periods, with hashed names as well.
 func TestWrite_keepsLimitsOfJobsAndPoliciesOfStatefulSets(t *testing.T) {
 	t.Parallel()
 	job := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "batch", UID: "uid-batch"}, Spec: batchv1.JobSpec{
@@ -32,7 +32,7 @@ func TestWrite_keepsLimitsOfJobsAndPoliciesOfStatefulSets(t *testing.T) {
 	defer api.Close()
 	for i, owner := range [][]metav1.OwnerReference{controlled("batch/v1", "Job", "batch"), controlled("apps/v1", "StatefulSet", "db"), controlled("apps/v1", "StatefulSet", "db")} {
 		name := fmt.Sprintf("%s-%d", owner[0].Name, i)
-		api.Add(&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: name, UID: types.UID(name), OwnerReferences: owner}, Spec: corev1.PodSpec{NodeName: "n2", Containers: []corev1.Container{{Name: "main"}}}})
+		api.Add(&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: name, UID: types.UID(name), OwnerReferences: owner}, Spec: corev1.PodSpec{NodeName: "n2", TerminationGracePeriodSeconds: new(int64(600)), Containers: []corev1.Container{{Name: "main"}}}})
 	}
 	want, live := judged(t, connect(t, api.Client()))
 	if one := live.Jobs["uid-batch"]; one == nil || one.Failed != 2 || one.FailedIndexes != 4 || len(one.Rules) != 2 || len(live.Ordered) != 1 {
@@ -43,6 +43,17 @@ func TestWrite_keepsLimitsOfJobsAndPoliciesOfStatefulSets(t *testing.T) {
 		got, s := judged(t, connect(t, read(t, file).Transport()))
 		if diff := cmp.Diff(live.Jobs, s.Jobs); diff != "" {
 			t.Errorf("hashed %t: %s", hashed, diff)
+		}
+		graces := 0
+		for _, pods := range s.Pods {
+			for _, p := range pods {
+				if p.Grace == 600 {
+					graces++
+				}
+			}
+		}
+		if graces != 3 {
+			t.Errorf("hashed %t: %d pods of 3 have their grace period", hashed, graces)
 		}
 		for _, ordered := range s.Ordered {
 			if ordered || len(s.Ordered) != 1 {

@@ -149,6 +149,8 @@ type Pod struct {
 	Ephemeral bool
 	// Gated is set while scheduling gates keep the scheduler from looking at the pod.
 	Gated bool
+	// Grace is how many seconds the pod has to end once it is deleted (terminationGracePeriodSeconds).
+	Grace int32
 }
 
 // Key returns namespace/name.

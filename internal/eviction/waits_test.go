@@ -1,0 +1,68 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package eviction
+
+import (
+	"testing"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/placement"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
+)
+
+func grace(seconds int32) podOption { return func(p *snapshot.Pod) { p.Grace = seconds } }
+
+func ofGroup(group, kind string) podOption {
+	return func(p *snapshot.Pod) {
+		p.Controller = &snapshot.Controller{Owner: snapshot.Owner{Group: group, Kind: kind, Name: "x"}, UID: types.UID(kind)}
+	}
+}
+
+func TestWaits(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		pod  podOption
+		job  *snapshot.Job
+		want int64
+	}{
+		"a ReplicaSet":                               {pod: ofGroup("apps", "ReplicaSet")},
+		"no controller":                              {pod: bare},
+		"a StatefulSet":                              {pod: ofGroup("apps", "StatefulSet"), want: 45},
+		"a DaemonSet":                                {pod: ofGroup("apps", "DaemonSet"), want: 45},
+		"a StatefulSet of OpenKruise":                {pod: ofGroup("apps.kruise.io", "StatefulSet"), want: 45},
+		"a DaemonSet of OpenKruise":                  {pod: ofGroup("apps.kruise.io", "DaemonSet"), want: 45},
+		"a CloneSet, whose pods get other names":     {pod: ofGroup("apps.kruise.io", "CloneSet")},
+		"a StatefulSet of a group that is not known": {pod: ofGroup("example.com", "StatefulSet")},
+		"a StrimziPodSet, whose pods keep names":     {pod: ofGroup("core.strimzi.io", "StrimziPodSet"), want: 45},
+		"a cluster of CloudNativePG":                 {pod: ofGroup("postgresql.cnpg.io", "Cluster"), want: 45},
+		"a Job that is not known":                    {pod: ofGroup("batch", "Job"), want: 10},
+		"a Job that replaces terminating pods":       {pod: ofGroup("batch", "Job"), job: &snapshot.Job{}, want: 10},
+		"a Job that replaces failed pods alone":      {pod: ofGroup("batch", "Job"), job: &snapshot.Job{OnlyFailed: true}, want: 55},
+	} {
+		p := pod("p", "n1", grace(45), tt.pod)
+		w := newWorld(node("n1")).run(p)
+		w.Jobs = map[types.UID]*snapshot.Job{"Job": tt.job}
+		if got := newEvaluation(w.Snapshot, Change{}, ComparisonOff).waits(p); got != tt.want {
+			t.Errorf("%s waits %d s, want %d", name, got, tt.want)
+		}
+	}
+}
+
+// Five pods of a Deployment and five of a StatefulSet, and five places: the Deployment has them all where each pod takes its
+// grace period to end. Where this is a second at most, all take part.
+func TestSimulate_statefulSetsReplaceTheirPodsAfterTheGracePeriod(t *testing.T) {
+	t.Parallel()
+	for seconds, want := range map[int32]bool{30: true, 2: true, 1: false, 0: false} {
+		w := newWorld(having(node("n1"), 99, 99), having(node("n2"), 5, 99)).policy("db", false)
+		for _, name := range []string{"0", "1", "2", "3", "4"} {
+			w = w.run(pod("db-"+name, "n1", ownedBy("StatefulSet", "db"), asking(1, 1), grace(seconds)), pod("web-"+name, "n1", ownedBy("ReplicaSet", "web"), asking(1, 1), grace(seconds)))
+		}
+		_, out := simulate(w, tainting("n1", "a:NoExecute"))
+		web, db := outcomeOf(t, out, "web"), outcomeOf(t, out, "db")
+		if out.Missing != number(5) || want != (db.Missing.Max == 5 && web.Missing == placement.Range{Min: 0, Max: web.Missing.Max}) || db.Missing.Min > 2 || web.Missing.Max < 3 {
+			t.Errorf("%d s: of 5 pods each, %v of the Deployment and %v of the StatefulSet are Pending", seconds, web.Missing, db.Missing)
+		}
+	}
+}

@@ -1,0 +1,46 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package placement
+
+import "slices"
+
+// wait is how long the controller of an evicted pod waits in this many seconds before it creates another one, rounded up:
+// pods may end before their grace periods do, so that exact seconds tell nothing, and each moment costs a simulation
+// as much as the first one.
+func (e *Eviction) wait() int64 {
+	if e.Wait <= 1 || e.successor() {
+		return 0
+	}
+	out := int64(terminatingGone)
+	for out < e.Wait && out < longestWait {
+		out *= 2
+	}
+	return out
+}
+
+// longestWait is some ten years: no grace period is longer.
+const longestWait = terminatingGone << 23
+
+// delay plans when the replacements are created whose controllers wait until the evicted pod is gone. In two of three orders
+// that is when its grace period ends. In the third the pod is gone immediately: most pods end as soon as they are told to.
+func (s *simulation) delay(order int) {
+	s.late, s.ahead = order/2%3 != 1, append(s.ahead[:0], s.moments...)
+	for _, r := range s.replacements {
+		if r.wait > 0 && !r.undecided {
+			s.due(r, r.evicted)
+		}
+	}
+}
+
+// due plans when a replacement is created whose pod is evicted at a moment.
+func (s *simulation) due(r *replacement, evicted int64) {
+	r.evicted, r.after = evicted, evicted
+	if r.wait == 0 || !s.late || evicted >= kept-r.wait {
+		return
+	}
+	r.after += r.wait
+	if at, known := slices.BinarySearch(s.ahead, r.after); !known {
+		s.ahead = slices.Insert(s.ahead, at, r.after)
+	}
+}
