@@ -149,6 +149,20 @@ func BenchmarkSimulate_crowded(b *testing.B) {
 	}
 }
 
+// BenchmarkSimulate_later is the same where a tenth of the pods are created after their grace periods, of ten lengths.
+func BenchmarkSimulate_later(b *testing.B) {
+	s, change, evicted := big(500)
+	for i := range evicted {
+		if i%10 == 0 {
+			evicted[i].Wait = 30 << (i / 10 % 10)
+		}
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		newSimulation(New(s, change, false), evicted).try(Orders, 1)
+	}
+}
+
 // BenchmarkSimulate_softTaints is a taint on 500 of 5,000 nodes, of which every other one has a taint that pods
 // only prefer to avoid.
 func BenchmarkSimulate_softTaints(b *testing.B) {

@@ -101,7 +101,8 @@ func secretSpec(node string, tolerations ...corev1.Toleration) corev1.PodSpec {
 	sidecar := container
 	sidecar.Name, sidecar.RestartPolicy, sidecar.Ports = "side", &always, nil
 	return corev1.PodSpec{
-		NodeName: node, Tolerations: tolerations, NodeSelector: map[string]string{"pool": "a"}, ServiceAccountName: canary, Hostname: canary,
+		TerminationGracePeriodSeconds: new(int64(45)),
+		NodeName:                      node, Tolerations: tolerations, NodeSelector: map[string]string{"pool": "a"}, ServiceAccountName: canary, Hostname: canary,
 		ImagePullSecrets: []corev1.LocalObjectReference{{Name: canary}},
 		Containers:       []corev1.Container{container}, InitContainers: []corev1.Container{sidecar},
 		Volumes: []corev1.Volume{

@@ -83,11 +83,38 @@ func (c *cluster) prepare(ctx context.Context, cache, dir string) error {
 	if err != nil {
 		return fmt.Errorf("asking kwok for its stages: %w", err)
 	}
-	if err := os.WriteFile(c.path("kwok.yaml"), stages, 0o644); err != nil {
+	if err := os.WriteFile(c.path("kwok.yaml"), append(stages, gracefulStage...), 0o644); err != nil {
 		return fmt.Errorf("writing kwok's stages: %w", err)
 	}
 	return nil
 }
+
+// gracefulStage has kwok delete pods with a label when their grace periods end. Of the stages that match a pod it takes one
+// with a weight, so that all other pods are deleted immediately.
+const gracefulStage = `
+---
+apiVersion: kwok.x-k8s.io/v1alpha1
+kind: Stage
+metadata:
+  name: pod-delete-after-grace-period
+spec:
+  resourceRef:
+    apiGroup: v1
+    kind: Pod
+  selector:
+    matchLabels:
+      testbed.kubetaint.io/grace-period: taken
+    matchExpressions:
+    - key: .metadata.deletionTimestamp
+      operator: Exists
+  weight: 1
+  delay:
+    durationMilliseconds: 0
+    durationFrom:
+      expressionFrom: .metadata.deletionTimestamp
+  next:
+    delete: true
+`
 
 // start starts the components in the order in which they need each other. The
 // clients of the API server would survive an earlier start, but only by waiting
