@@ -61,3 +61,14 @@ func TestAccEvictionPreview_statefulSetsReplaceTheirPodsLater(t *testing.T) {
 	}
 	m.running(4)
 }
+
+// end gives pods a grace period of a second, or a longer one. Of those with a longer one half take it to end.
+func (p *places) end(pods *corev1.PodTemplateSpec) {
+	switch p.graces.IntN(3) {
+	case 0:
+		pods.Spec.TerminationGracePeriodSeconds = new(int64(1))
+	case 1:
+		pods.Spec.TerminationGracePeriodSeconds = new(int64(5))
+		pods.Labels = map[string]string{"app": pods.Labels["app"], takesGracePeriod: "taken"}
+	}
+}

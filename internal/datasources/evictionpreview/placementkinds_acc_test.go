@@ -36,36 +36,53 @@ func (p *places) draw(name string) string {
 	return p.kindOf[name]
 }
 
-// create makes a workload of a random kind.
-func (p *places) create(name string, replicas int32, pods corev1.PodTemplateSpec) {
+// workload draws a workload of a random kind, and returns what creates it. That of a copy adopts the pods that are there.
+func (p *places) workload(name string, replicas int32, pods *corev1.PodTemplateSpec) (create func() error) {
 	p.t.Helper()
-	meta, selector := metav1.ObjectMeta{Name: name}, &metav1.LabelSelector{MatchLabels: pods.Labels}
-	var err error
-	switch class := p.draw(name); class {
-	case deployments:
-		_, err = p.c.Admin.AppsV1().Deployments(p.namespace).Create(p.t.Context(), &appsv1.Deployment{
-			ObjectMeta: meta, Spec: appsv1.DeploymentSpec{Replicas: &replicas, Selector: selector, Template: pods},
-		}, metav1.CreateOptions{})
-	case jobs:
+	meta, selector := metav1.ObjectMeta{Name: name}, &metav1.LabelSelector{MatchLabels: map[string]string{"app": name}}
+	ctx, apps := p.t.Context(), p.c.Admin.AppsV1()
+	switch class := p.draw(name); {
+	case class == deployments && p.like != nil:
+		set := &appsv1.ReplicaSet{ObjectMeta: meta, Spec: appsv1.ReplicaSetSpec{Replicas: &replicas, Selector: selector, Template: *pods}}
+		return func() error {
+			_, err := apps.ReplicaSets(p.namespace).Create(ctx, set, metav1.CreateOptions{})
+			return err
+		}
+	case class == deployments:
+		deployment := &appsv1.Deployment{ObjectMeta: meta, Spec: appsv1.DeploymentSpec{Replicas: &replicas, Selector: selector, Template: *pods}}
+		return func() error {
+			_, err := apps.Deployments(p.namespace).Create(ctx, deployment, metav1.CreateOptions{})
+			return err
+		}
+	case class == jobs:
 		pods.Spec.RestartPolicy = corev1.RestartPolicyNever
-		spec := batchv1.JobSpec{Parallelism: &replicas, Completions: &replicas, Template: pods, BackoffLimit: new(int32(0))}
+		spec := batchv1.JobSpec{Parallelism: &replicas, Completions: &replicas, Template: *pods, BackoffLimit: new(int32(0))}
+		if p.like != nil {
+			spec.ManualSelector, spec.Selector = new(true), selector
+		}
 		if p.kinds.IntN(3) > 0 {
-			// Its controller replaces evicted pods immediately: they are no failures.
+			// Its controller replaces evicted pods: they are no failures.
 			spec.PodFailurePolicy = &batchv1.PodFailurePolicy{Rules: []batchv1.PodFailurePolicyRule{{
 				Action: batchv1.PodFailurePolicyActionIgnore, OnPodConditions: []batchv1.PodFailurePolicyOnPodConditionsPattern{{Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue}},
 			}}}
 		}
-		_, err = p.c.Admin.BatchV1().Jobs(p.namespace).Create(p.t.Context(), &batchv1.Job{ObjectMeta: meta, Spec: spec}, metav1.CreateOptions{})
+		return func() error {
+			_, err := p.c.Admin.BatchV1().Jobs(p.namespace).Create(ctx, &batchv1.Job{ObjectMeta: meta, Spec: spec}, metav1.CreateOptions{})
+			return err
+		}
 	default:
 		policy := appsv1.OrderedReadyPodManagement
 		if class == parallel {
 			policy = appsv1.ParallelPodManagement
 		}
-		_, err = p.c.Admin.AppsV1().StatefulSets(p.namespace).Create(p.t.Context(), &appsv1.StatefulSet{
-			ObjectMeta: meta, Spec: appsv1.StatefulSetSpec{Replicas: &replicas, Selector: selector, Template: pods, PodManagementPolicy: policy},
-		}, metav1.CreateOptions{})
+		set := &appsv1.StatefulSet{ObjectMeta: meta, Spec: appsv1.StatefulSetSpec{Replicas: &replicas, Selector: selector, Template: *pods, PodManagementPolicy: policy}}
+		// Copied pods have no revision, and are not to be updated.
+		set.Spec.UpdateStrategy.Type = appsv1.OnDeleteStatefulSetStrategyType
+		return func() error {
+			_, err := apps.StatefulSets(p.namespace).Create(ctx, set, metav1.CreateOptions{})
+			return err
+		}
 	}
-	p.must(err)
 }
 
 // assist does what provisioners and kubelets do: a Job with a podFailurePolicy waits until the phase of an evicted pod is Failed.
@@ -82,7 +99,7 @@ func (p *places) assist(ctx context.Context) error {
 // waits until it is in force.
 func (p *places) lowerQuota() {
 	p.t.Helper()
-	if p.kinds == nil || p.kinds.IntN(4) > 0 {
+	if p.kinds == nil || p.unlimited || p.kinds.IntN(4) > 0 {
 		return
 	}
 	p.quota = true

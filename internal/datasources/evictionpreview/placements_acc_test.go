@@ -105,6 +105,10 @@ type places struct {
 	soft *rand.Rand
 	// kinds decides about the kinds of workloads and about a ResourceQuota, nil for Deployments without one.
 	kinds *rand.Rand
+	// graces decides about grace periods, and whether pods take them to end.
+	graces *rand.Rand
+	// unlimited is set where no ResourceQuota is lowered.
+	unlimited bool
 	// kindOf is the kind of each workload, quota is set where the namespace has one.
 	kindOf map[string]string
 	quota  bool
@@ -122,15 +126,15 @@ type places struct {
 	// like is the cluster whose pods this one begins with, on the same nodes; nil for none. copies are their workloads.
 	like   *places
 	copies []copied
-	// on leads from workloads to the nodes of their pods before the change.
-	on map[string][]int
+	// on leads from workloads to their pods before the change, and to the nodes of these.
+	on map[string]map[string]int
 }
 
 // newPlaces returns the random cluster of a seed.
 func newPlaces(t *testing.T, c *acctest.Cluster, seed int, tally *placed) *places {
 	t.Helper()
 	source := func(stream uint64) *rand.Rand { return rand.New(rand.NewPCG(uint64(seed), stream)) }
-	return &places{move: move{t: t, c: c, pool: acctest.Name(t, "pool"), namespace: c.Namespace(t)}, r: source(29), limits: source(30), volumes: source(31), soft: source(32), kinds: source(33), tally: tally, kindOf: map[string]string{}, fails: map[string]bool{}}
+	return &places{move: move{t: t, c: c, pool: acctest.Name(t, "pool"), namespace: c.Namespace(t)}, r: source(29), limits: source(30), volumes: source(31), soft: source(32), kinds: source(33), graces: source(34), tally: tally, kindOf: map[string]string{}, fails: map[string]bool{}}
 }
 
 // run makes the cluster and the change, and returns what was predicted, and how many pods of each workload are Pending.
@@ -217,11 +221,14 @@ func (p *places) deploy(name string, replicas int32, urgent func(*corev1.PodSpec
 		spec.Tolerations = []corev1.Toleration{{Key: "soft", Operator: corev1.TolerationOpExists, Effect: corev1.TaintEffectPreferNoSchedule}}
 	}
 	p.store(name, &spec)
+	template := corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: labels}, Spec: spec}
+	p.end(&template)
+	create := p.workload(name, replicas, &template)
 	if p.like != nil {
-		p.copies = append(p.copies, copied{name, replicas, corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: labels}, Spec: spec}})
+		p.copies = append(p.copies, copied{name, template, create})
 		return
 	}
-	p.create(name, replicas, corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: labels}, Spec: spec})
+	p.must(create())
 }
 
 // softTaints are those of a node that only some pods tolerate, and that keep none away.
