@@ -54,7 +54,8 @@ func (e *evaluation) made(pod *snapshot.Pod, s *snapshot.Scheduling) *snapshot.S
 	}
 	next, known := e.admitted[key]
 	if !known {
-		next = &snapshot.Scheduling{NodeSelector: s.NodeSelector}
+		other := *s
+		next = &other
 		next.Tolerations, next.Affinity = admission.Made(s.Tolerations, s.Affinity, policies, gives)
 		next.Forbidden = admission.Forbidden(in.Allowed, next.Tolerations)
 		e.admitted[key] = next

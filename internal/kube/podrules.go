@@ -65,6 +65,17 @@ func (s *slimmer) appendPorts(ports []corev1.ContainerPort) {
 	}
 }
 
+// prefersPods reports whether a pod prefers nodes by the pods that run there.
+func prefersPods(a *corev1.Affinity) bool {
+	return a != nil && (a.PodAffinity != nil && len(a.PodAffinity.PreferredDuringSchedulingIgnoredDuringExecution) > 0 ||
+		a.PodAntiAffinity != nil && len(a.PodAntiAffinity.PreferredDuringSchedulingIgnoredDuringExecution) > 0)
+}
+
+// isPreference reports whether a constraint keeps the pod away from no node.
+func isPreference(c corev1.TopologySpreadConstraint) bool {
+	return c.WhenUnsatisfiable == corev1.ScheduleAnyway
+}
+
 // since is when a pod was started, or created while it has not been.
 func since(p *corev1.Pod) int64 {
 	switch {

@@ -96,6 +96,8 @@ func (s *slimmer) pod(p *corev1.Pod) *snapshot.Pod {
 		LocalData: slices.ContainsFunc(p.Spec.Volumes, func(v corev1.Volume) bool { return v.EmptyDir != nil }),
 		Ephemeral: slices.ContainsFunc(p.Spec.Volumes, func(v corev1.Volume) bool { return v.Ephemeral != nil }),
 		Grace:     graceOf(&p.Spec),
+
+		PrefersPods: prefersPods(p.Spec.Affinity), PrefersSpread: slices.ContainsFunc(p.Spec.TopologySpreadConstraints, isPreference),
 	}, p)
 }
 
@@ -164,22 +166,26 @@ func (s *slimmer) owner(ref *metav1.OwnerReference) snapshot.Owner {
 
 // schedulingOf finds or makes the shared value for this spec. The key is the
 // protobuf form of the parts, each with its length before it and the tolerations
-// with their count, so that different specs never have the same key: what follows
-// are pairs, and an odd part at the end is the affinity.
+// and preferred terms with their counts, so that different specs never have the same key:
+// what follows are pairs, and an odd part at the end is the required affinity.
 func (s *slimmer) schedulingOf(spec *corev1.PodSpec) *snapshot.Scheduling {
 	s.key = binary.AppendUvarint(s.key[:0], uint64(len(spec.Tolerations)))
 	for i := range spec.Tolerations {
 		s.append(&spec.Tolerations[i])
 	}
 	listed := len(s.key)
+	affinity, preferred := nodeAffinity(spec.Affinity)
+	s.key = binary.AppendUvarint(s.key, uint64(len(preferred)))
+	for i := range preferred {
+		s.append(&preferred[i])
+	}
 	s.appendMap(spec.NodeSelector)
-	affinity := requiredAffinity(spec.Affinity)
 	if affinity != nil {
 		s.append(affinity)
 	}
 	kept, ok := s.scheduling[string(s.key)]
 	if !ok {
-		kept = &snapshot.Scheduling{Tolerations: s.tolerationsOf(spec.Tolerations, s.key[:listed]), NodeSelector: spec.NodeSelector, Affinity: affinity}
+		kept = &snapshot.Scheduling{Tolerations: s.tolerationsOf(spec.Tolerations, s.key[:listed]), NodeSelector: spec.NodeSelector, Affinity: affinity, Preferred: preferred}
 		s.scheduling[string(s.key)] = kept
 	}
 	return kept
@@ -246,9 +252,9 @@ func (s *slimmer) appendPair(k, v string) {
 	s.key = append(s.key, v...)
 }
 
-func requiredAffinity(a *corev1.Affinity) *corev1.NodeSelector {
+func nodeAffinity(a *corev1.Affinity) (required *corev1.NodeSelector, preferred []corev1.PreferredSchedulingTerm) {
 	if a == nil || a.NodeAffinity == nil {
-		return nil
+		return nil, nil
 	}
-	return a.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution
+	return a.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution, a.NodeAffinity.PreferredDuringSchedulingIgnoredDuringExecution
 }

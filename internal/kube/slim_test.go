@@ -5,6 +5,7 @@ package kube
 
 import (
 	"math"
+	"slices"
 	"testing"
 	"time"
 
@@ -133,22 +134,39 @@ func TestSlimPod_gracePeriods(t *testing.T) {
 	}
 }
 
-func TestSlimPod_keepsOnlyRequiredNodeAffinity(t *testing.T) {
+func TestSlimPod_keepsNodeAffinityAndWhatElsePodsPrefer(t *testing.T) {
 	t.Parallel()
 	required := &corev1.NodeSelector{NodeSelectorTerms: []corev1.NodeSelectorTerm{{}}}
+	preferred := []corev1.PreferredSchedulingTerm{{Weight: 1}}
+	near := []corev1.WeightedPodAffinityTerm{{Weight: 1}}
 	for name, tt := range map[string]struct {
-		in   *corev1.Affinity
-		want *corev1.NodeSelector
+		in            *corev1.Affinity
+		spread        corev1.UnsatisfiableConstraintAction
+		required      *corev1.NodeSelector
+		preferred     []corev1.PreferredSchedulingTerm
+		pods, spreads bool
 	}{
-		"no affinity":             {},
-		"affinity to pods":        {in: &corev1.Affinity{PodAffinity: &corev1.PodAffinity{}}},
-		"preferred node affinity": {in: &corev1.Affinity{NodeAffinity: &corev1.NodeAffinity{PreferredDuringSchedulingIgnoredDuringExecution: []corev1.PreferredSchedulingTerm{{Weight: 1}}}}},
-		"required node affinity":  {in: &corev1.Affinity{NodeAffinity: &corev1.NodeAffinity{RequiredDuringSchedulingIgnoredDuringExecution: required}}, want: required},
+		"no affinity":                   {},
+		"affinity to pods":              {in: &corev1.Affinity{PodAffinity: &corev1.PodAffinity{}, PodAntiAffinity: &corev1.PodAntiAffinity{}}},
+		"preferred node affinity":       {in: &corev1.Affinity{NodeAffinity: &corev1.NodeAffinity{PreferredDuringSchedulingIgnoredDuringExecution: preferred}}, preferred: preferred},
+		"required node affinity":        {in: &corev1.Affinity{NodeAffinity: &corev1.NodeAffinity{RequiredDuringSchedulingIgnoredDuringExecution: required}}, required: required},
+		"preferred pod affinity":        {in: &corev1.Affinity{PodAffinity: &corev1.PodAffinity{PreferredDuringSchedulingIgnoredDuringExecution: near}}, pods: true},
+		"preferred pod anti-affinity":   {in: &corev1.Affinity{PodAntiAffinity: &corev1.PodAntiAffinity{PreferredDuringSchedulingIgnoredDuringExecution: near}}, pods: true},
+		"a spread that keeps pods away": {spread: corev1.DoNotSchedule},
+		"a spread that is preferred":    {spread: corev1.ScheduleAnyway, spreads: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if got := newSlimmer().pod(&corev1.Pod{Spec: corev1.PodSpec{Affinity: tt.in}}).Scheduling.Affinity; got != tt.want {
-				t.Errorf("kept %v, want %v", got, tt.want)
+			spec := corev1.PodSpec{Affinity: tt.in}
+			if tt.spread != "" {
+				spec.TopologySpreadConstraints = []corev1.TopologySpreadConstraint{{WhenUnsatisfiable: tt.spread}}
+			}
+			got := newSlimmer().pod(&corev1.Pod{Spec: spec})
+			if got.Scheduling.Affinity != tt.required || !slices.EqualFunc(got.Scheduling.Preferred, tt.preferred, func(a, b corev1.PreferredSchedulingTerm) bool { return a.Weight == b.Weight }) {
+				t.Errorf("kept %v and %v, want %v and %v", got.Scheduling.Affinity, got.Scheduling.Preferred, tt.required, tt.preferred)
+			}
+			if got.PrefersPods != tt.pods || got.PrefersSpread != tt.spreads {
+				t.Errorf("prefers by pods %t and by spread %t, want %t and %t", got.PrefersPods, got.PrefersSpread, tt.pods, tt.spreads)
 			}
 		})
 	}
@@ -179,7 +197,22 @@ func aSpec(t *rapid.T) *corev1.PodSpec {
 		}
 		spec.Affinity = &corev1.Affinity{NodeAffinity: &corev1.NodeAffinity{RequiredDuringSchedulingIgnoredDuringExecution: &corev1.NodeSelector{NodeSelectorTerms: terms}}}
 	}
+	if preferred := preferredTerms(t); len(preferred) > 0 {
+		if spec.Affinity == nil {
+			spec.Affinity = &corev1.Affinity{NodeAffinity: &corev1.NodeAffinity{}}
+		}
+		spec.Affinity.NodeAffinity.PreferredDuringSchedulingIgnoredDuringExecution = preferred
+	}
 	return spec
+}
+
+func preferredTerms(t *rapid.T) []corev1.PreferredSchedulingTerm {
+	out := make([]corev1.PreferredSchedulingTerm, rapid.IntRange(0, 2).Draw(t, "preferred terms"))
+	for i := range out {
+		out[i].Weight = rapid.Int32Range(1, 2).Draw(t, "weight")
+		out[i].Preference.MatchExpressions = []corev1.NodeSelectorRequirement{{Key: text().Draw(t, "label"), Operator: "In", Values: []string{text().Draw(t, "value")}}}
+	}
+	return out
 }
 
 func TestSlimmer_sharesWhatIsEqualAndNothingElse(t *testing.T) {
@@ -195,7 +228,8 @@ func TestSlimmer_sharesWhatIsEqualAndNothingElse(t *testing.T) {
 			t.Fatal("a copy is not shared")
 		}
 		kept := s.schedulingOf(b)
-		if !apiequality.Semantic.DeepEqual(kept.Tolerations, b.Tolerations) || !apiequality.Semantic.DeepEqual(kept.NodeSelector, b.NodeSelector) || !apiequality.Semantic.DeepEqual(kept.Affinity, requiredAffinity(b.Affinity)) {
+		required, preferred := nodeAffinity(b.Affinity)
+		if !apiequality.Semantic.DeepEqual(kept.Tolerations, b.Tolerations) || !apiequality.Semantic.DeepEqual(kept.NodeSelector, b.NodeSelector) || !apiequality.Semantic.DeepEqual(kept.Affinity, required) || !apiequality.Semantic.DeepEqual(kept.Preferred, preferred) {
 			t.Fatalf("kept %+v for %+v", kept, b)
 		}
 		x, y := rapid.MapOfN(text(), text(), 0, 3).Draw(t, "x"), rapid.MapOfN(text(), text(), 0, 3).Draw(t, "y")

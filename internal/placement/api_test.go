@@ -45,7 +45,7 @@ func fromAPI(p *corev1.Pod) *snapshot.Pod {
 		Scheduling: &snapshot.Scheduling{Tolerations: p.Spec.Tolerations, NodeSelector: p.Spec.NodeSelector},
 	}
 	if a := p.Spec.Affinity; a != nil && a.NodeAffinity != nil {
-		out.Scheduling.Affinity = a.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution
+		out.Scheduling.Affinity, out.Scheduling.Preferred = a.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution, a.NodeAffinity.PreferredDuringSchedulingIgnoredDuringExecution
 	}
 	if p.Status.StartTime != nil {
 		out.Since = p.Status.StartTime.Unix()

@@ -248,7 +248,7 @@ func (s *simulation) find(r *replacement) (int32, bool) {
 		if !s.anyNode {
 			one = s.rate(c, i, highest)
 		}
-		if one.untolerated == 0 {
+		if c.search.leads(&one) {
 			highest = max(highest, one.score)
 		}
 		s.takers = append(s.takers, one)

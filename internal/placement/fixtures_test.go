@@ -140,6 +140,10 @@ func requiring(terms ...corev1.NodeSelectorTerm) podOption {
 	return func(p *snapshot.Pod) { p.Scheduling.Affinity = &corev1.NodeSelector{NodeSelectorTerms: terms} }
 }
 
+func preferring(terms ...corev1.PreferredSchedulingTerm) podOption {
+	return func(p *snapshot.Pod) { p.Scheduling.Preferred = terms }
+}
+
 func expression(key string, op corev1.NodeSelectorOperator, values ...string) corev1.NodeSelectorTerm {
 	return corev1.NodeSelectorTerm{MatchExpressions: []corev1.NodeSelectorRequirement{{Key: key, Operator: op, Values: values}}}
 }

@@ -200,6 +200,9 @@ type nodeSearch struct {
 	static []staticResult
 	// untolerated remembers, by node, how many soft taints the pods do not tolerate, and 1 more.
 	untolerated []uint8
+	// preferred is the preferred node affinity, preferences what is made of it when it is first needed.
+	preferred   []corev1.PreferredSchedulingTerm
+	preferences *preferences
 }
 
 func (f *Finder) search(pod *snapshot.Pod, s *snapshot.Scheduling) *nodeSearch {
@@ -215,7 +218,7 @@ func (f *Finder) search(pod *snapshot.Pod, s *snapshot.Scheduling) *nodeSearch {
 }
 
 func (f *Finder) newSearch(s *snapshot.Scheduling, volumes []*snapshot.Volume) *nodeSearch {
-	l := &nodeSearch{constraints: f.constraints(s, volumes), tolerations: s.Tolerations, cordon: s.ToleratesCordon(f.comparison)}
+	l := &nodeSearch{constraints: f.constraints(s, volumes), tolerations: s.Tolerations, cordon: s.ToleratesCordon(f.comparison), preferred: s.Preferred}
 	l.candidates = f.allPlaces()
 	best := 0
 	for i, c := range l.constraints {

@@ -14,35 +14,41 @@ import (
 // maxScore is the highest score that one plug-in gives a node.
 const maxScore = 100
 
-// taintWeight is that of TaintToleration. The scores of resources weigh 1
+// taintWeight and affinityWeight are those of TaintToleration and NodeAffinity. The scores of resources weigh 1
 // (k8s.io/kubernetes v1.37.2 pkg/scheduler/apis/config/v1/default_plugins.go).
-const taintWeight = 3
+const taintWeight, affinityWeight = 3, 2
 
 // rated is a node that takes a pod.
 type rated struct {
-	node, untolerated int32
-	score             int64
+	node, untolerated, preferred int32
+	score                        int64
 }
 
 // rate returns what a node is chosen by: how much of it is free, how a pod balances the use of its
-// resources, and how many of its PreferNoSchedule taints the pod does not tolerate. Of the scheduler's
-// other scores none is repeated. Least is the score of another node, of which the pod tolerates all: one that is lower
-// is any number below it, since to weigh the balance costs as much as all else.
+// resources, how many of its PreferNoSchedule taints the pod does not tolerate, and how much the pod prefers it by
+// its node affinity. Of the scheduler's other scores none is repeated. Least is the score of another node that leads:
+// one that is lower is any number below it, since to weigh the balance costs as much as all else.
 func (s *simulation) rate(c *class, i int32, least int64) rated {
 	free, balanced := s.scores(c, i, least)
-	return rated{node: i, untolerated: s.untolerated(c.search, i), score: free + balanced}
+	return rated{node: i, untolerated: s.untolerated(c.search, i), preferred: s.preferred(c.search, i), score: free + balanced}
+}
+
+// leads reports whether no node of a lower score by resources is better: pods tolerate all of its soft taints, and
+// prefer no node more.
+func (l *nodeSearch) leads(one *rated) bool {
+	return one.untolerated == 0 && (l.preferences == nil || one.preferred == l.preferences.most)
 }
 
 // bestOf returns the nodes with the highest score of those that take a pod. The untolerated
-// taints of each count by the most that one of them has.
+// taints of each count by the most that one of them has, and its preferred terms likewise.
 func (s *simulation) bestOf(takers []rated) []int32 {
-	highest, most := int64(-1), int32(0)
+	highest, taints, weights := int64(-1), int32(0), int32(0)
 	for i := range takers {
-		most = max(most, takers[i].untolerated)
+		taints, weights = max(taints, takers[i].untolerated), max(weights, takers[i].preferred)
 	}
 	s.best = s.best[:0]
 	for i := range takers {
-		score := takers[i].score + taintWeight*taintScore(takers[i].untolerated, most)
+		score := takers[i].score + taintWeight*taintScore(takers[i].untolerated, taints) + affinityWeight*affinityScore(takers[i].preferred, weights)
 		if score > highest {
 			highest, s.best = score, s.best[:0]
 		}

@@ -55,3 +55,50 @@ func TestSimulate_podsAvoidPreferNoSchedule(t *testing.T) {
 		})
 	}
 }
+
+// TestSimulate_podsFollowPreferredNodeAffinity: twelve urgent pods go to the node that they prefer, and leave no room for a
+// pod that requires it, in every order in which scores count. Where they prefer the other node, or both alike, they leave room.
+func TestSimulate_podsFollowPreferredNodeAffinity(t *testing.T) {
+	t.Parallel()
+	const in = corev1.NodeSelectorOpIn
+	roomy := func(name string, taints ...string) *snapshot.Node {
+		n := labelled(having(node(name, taints...), 12, 64), "zone", name)
+		n.Allocatable.Pods = 110
+		return n
+	}
+	prefer := func(weight int32, zones ...string) corev1.PreferredSchedulingTerm {
+		return corev1.PreferredSchedulingTerm{Weight: weight, Preference: expression("zone", in, zones...)}
+	}
+	type terms = []corev1.PreferredSchedulingTerm
+	never, sometimes := exactly(0), Range{0, 1}
+	for _, tt := range []struct {
+		name   string
+		terms  terms
+		taints []string
+		labels map[string]map[string]string
+		want   Range
+	}{
+		{name: "no preference", want: never},
+		{name: "the node that the other pod requires", terms: terms{prefer(1, "n2")}, want: sometimes},
+		{name: "the other node", terms: terms{prefer(1, "n3")}, want: never},
+		{name: "both nodes", terms: terms{prefer(50, "n2", "n3")}, want: never},
+		{name: "both nodes, the required one more", terms: terms{prefer(10, "n2", "n3"), prefer(90, "n2")}, want: sometimes},
+		{name: "both nodes, the other one more", terms: terms{prefer(10, "n2", "n3"), prefer(90, "n3")}, want: never},
+		{name: "a taint that weighs more", terms: terms{prefer(1, "n2")}, taints: []string{"soft:PreferNoSchedule"}, want: never},
+		{name: "labels that the change gives", terms: terms{prefer(1, "new")}, labels: map[string]map[string]string{"n2": {"kubernetes.io/hostname": "n2", "zone": "new"}}, want: sometimes},
+		{name: "a name of a node", terms: terms{{Weight: 1, Preference: byFields(onNames("n2"))}}, want: sometimes},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(roomy("n1"), roomy("n2", tt.taints...), roomy("n3"))
+			w = w.run(replicas("urgent", "n1", 12, asking(1, 1), scored(1, 1), priority(10), preferring(tt.terms...))...)
+			w = w.run(pod("calm", "n1", ownedBy("ReplicaSet", "calm"), asking(1, 1), scored(1, 1), selecting("kubernetes.io/hostname", "n2")))
+			change := gone("n1")
+			change.Labels = tt.labels
+			out := New(w.Snapshot, change, false).Simulate(w.evictAll("n1"), Orders, 1)
+			if out.Pending != tt.want || out.of(t, "urgent").Pending != exactly(0) {
+				t.Errorf("%v are Pending, want %v, and %v of the urgent ones", out.Pending, tt.want, out.of(t, "urgent").Pending)
+			}
+		})
+	}
+}

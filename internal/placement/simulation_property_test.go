@@ -68,6 +68,10 @@ func drawCluster(t *rapid.T, related, priorities bool) randomCluster {
 		if related {
 			options = append(options, ruled(drawRules(t)))
 		}
+		if rapid.IntRange(0, 3).Draw(t, "prefers") == 0 {
+			zone := expression("zone", corev1.NodeSelectorOpIn, rapid.SampledFrom([]string{"z0", "z1"}).Draw(t, "preferred"))
+			options = append(options, preferring(corev1.PreferredSchedulingTerm{Weight: 1, Preference: zone}))
+		}
 		kind := rapid.SampledFrom([]string{"ReplicaSet", "StatefulSet"}).Draw(t, "kind")
 		pods := replicas(name, "", rapid.IntRange(0, 5).Draw(t, "replicas"), append(options, ownedBy(kind, name))...)
 		for _, p := range pods {

@@ -4,6 +4,8 @@
 package placement
 
 import (
+	"cmp"
+	"fmt"
 	"slices"
 	"testing"
 
@@ -16,7 +18,7 @@ import (
 // TestUpstream_preferredNodes has the facts of TestNodeAffinityPriority in k8s.io/kubernetes v1.37.2
 // pkg/scheduler/framework/plugins/nodeaffinity/node_affinity_test.go and of TestPreferredSchedulingTermsScore
 // in k8s.io/component-helpers v0.37.2 scheduling/corev1/nodeaffinity/nodeaffinity_test.go: which of the
-// preferred terms select a node, and their weights together. No prediction follows such preferences.
+// preferred terms select a node, and their weights together.
 func TestUpstream_preferredNodes(t *testing.T) {
 	t.Parallel()
 	rows := upstream.Cases(t)
@@ -68,12 +70,14 @@ func TestUpstream_preferredNodes(t *testing.T) {
 		node  string
 		nodes []labels
 		want  []int32
+		// normalized are the scores of the nodes, nil for none that upstream has.
+		normalized []int64
 	}{
 		{name: "a term that is invalid", terms: terms{prefer(2, invalid)}, nodes: []labels{bar}, want: []int32{0}},
-		{name: "a term that selects no node", terms: one, nodes: []labels{{"abc": "az11", "def": "az22"}, value, {"az": "az1"}}, want: []int32{0, 0, 0}},
-		{name: "a term that selects one node", terms: one, nodes: []labels{bar, value, {"az": "az1"}}, want: []int32{2, 0, 0}},
-		{name: "terms that select several nodes", terms: three, nodes: []labels{bar, all, value}, want: []int32{2, 11, 4}},
-		{name: "terms that select several nodes, without PreScore", terms: three, nodes: []labels{bar, all, value}, want: []int32{2, 11, 4}},
+		{name: "a term that selects no node", terms: one, nodes: []labels{{"abc": "az11", "def": "az22"}, value, {"az": "az1"}}, want: []int32{0, 0, 0}, normalized: []int64{0, 0, 0}},
+		{name: "a term that selects one node", terms: one, nodes: []labels{bar, value, {"az": "az1"}}, want: []int32{2, 0, 0}, normalized: []int64{100, 0, 0}},
+		{name: "terms that select several nodes", terms: three, nodes: []labels{bar, all, value}, want: []int32{2, 11, 4}, normalized: []int64{18, 100, 36}},
+		{name: "terms that select several nodes, without PreScore", terms: three, nodes: []labels{bar, all, value}, want: []int32{2, 11, 4}, normalized: []int64{18, 100, 36}},
 
 		{name: "terms of which two are invalid", terms: terms{prefer(1, byFields(onNames("host_1", "host_2"))), prefer(1, byBoth(onNames("host_1"), want("label_1", in, "label_1_val"))), prefer(1, invalid)}, nodes: []labels{{}}, want: []int32{0}},
 		{name: "an invalid term without a weight", terms: terms{prefer(0, byFields(onNames("host_1", "host_2")))}, node: "host_1", nodes: []labels{{}}, want: []int32{0}},
@@ -85,19 +89,26 @@ func TestUpstream_preferredNodes(t *testing.T) {
 	} {
 		rows.Run(t, tt.name, func(t *testing.T) {
 			t.Parallel()
+			w := newWorld()
+			for i, has := range tt.nodes {
+				n := node(cmp.Or(tt.node, fmt.Sprintf("n%d", i)))
+				n.Labels = has
+				w.Nodes[n.Name] = n
+			}
+			p := pod("p", "", preferring(tt.terms...))
+			s := newSimulation(New(w.Snapshot, Change{}, false), nil)
+			l := s.search(p, p.Scheduling)
 			var got []int32
-			for _, has := range tt.nodes {
-				var weights int32
-				for _, term := range tt.terms {
-					s := &snapshot.Scheduling{Affinity: &corev1.NodeSelector{NodeSelectorTerms: []corev1.NodeSelectorTerm{term.Preference}}}
-					if New(newWorld().Snapshot, Change{}, false).Selects(s, tt.node, has) {
-						weights += term.Weight
-					}
-				}
-				got = append(got, weights)
+			for i := range tt.nodes {
+				got = append(got, s.preferred(l, int32(i)))
 			}
 			if !slices.Equal(got, tt.want) {
 				t.Errorf("the nodes have %v, want %v", got, tt.want)
+			}
+			for i, want := range tt.normalized {
+				if score := affinityScore(got[i], slices.Max(got)); score != want {
+					t.Errorf("node %d scores %d, want %d", i, score, want)
+				}
 			}
 		})
 	}

@@ -24,13 +24,14 @@ var (
 	labelSelector     = tree{"matchLabels": texts, "matchExpressions": requirementFields}
 	// selectorFields are those of a map of labels, or of a label selector.
 	selectorFields = texts.with(labelSelector)
-	nodeTerms      = tree{"nodeSelectorTerms": {"matchExpressions": requirementFields, "matchFields": requirementFields}}
+	nodeTerm       = tree{"matchExpressions": requirementFields, "matchFields": requirementFields}
+	nodeTerms      = tree{"nodeSelectorTerms": nodeTerm}
 	podTerms       = values("namespaces", "topologyKey", "matchLabelKeys", "mismatchLabelKeys").with(tree{"labelSelector": labelSelector, "namespaceSelector": labelSelector})
 	requiredTerms  = "requiredDuringSchedulingIgnoredDuringExecution"
 	preferredTerms = "preferredDuringSchedulingIgnoredDuringExecution"
 	// relatedFields are required terms, and which namespaces preferred ones name: ResourceQuotas can be about that.
 	relatedFields  = tree{requiredTerms: podTerms, preferredTerms: {"podAffinityTerm": values("namespaces").with(tree{"namespaceSelector": labelSelector})}}
-	affinityFields = tree{"nodeAffinity": {requiredTerms: nodeTerms}, "podAffinity": relatedFields, "podAntiAffinity": relatedFields}
+	affinityFields = tree{"nodeAffinity": {requiredTerms: nodeTerms, preferredTerms: values("weight").with(tree{"preference": nodeTerm})}, "podAffinity": relatedFields, "podAntiAffinity": relatedFields}
 	spreadFields   = values("maxSkew", "topologyKey", "whenUnsatisfiable", "minDomains", "nodeAffinityPolicy", "nodeTaintsPolicy", "matchLabelKeys").
 			with(tree{"labelSelector": labelSelector})
 

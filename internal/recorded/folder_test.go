@@ -16,6 +16,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/yaml"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/kube"
@@ -233,6 +235,41 @@ func TestOpen_aFolderKeepsWhichNamespacesPreferredAffinityNames(t *testing.T) {
 				t.Errorf("%s, %s: read as %v", name, kind, pods)
 			}
 		}
+	}
+}
+
+// A folder keeps which nodes pods prefer, and that they prefer nodes by other pods.
+func TestOpen_aFolderKeepsWhatPodsPrefer(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	write(t, dir, "node.yaml", []byte("apiVersion: v1\nkind: Node\nmetadata: {name: a}\n"))
+	write(t, dir, "pod.yaml", []byte(`
+apiVersion: v1
+kind: Pod
+metadata: {name: p, namespace: app}
+spec:
+  nodeName: a
+  affinity:
+    nodeAffinity:
+      preferredDuringSchedulingIgnoredDuringExecution:
+      - weight: 7
+        preference: {matchExpressions: [{key: zone, operator: In, values: [a]}]}
+    podAntiAffinity:
+      preferredDuringSchedulingIgnoredDuringExecution: [{weight: 1, podAffinityTerm: {topologyKey: zone}}]
+  topologySpreadConstraints: [{maxSkew: 1, topologyKey: zone, whenUnsatisfiable: ScheduleAnyway}]
+`))
+	c, err := recorded.Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := connect(t, c.Transport()).Snapshot(t.Context())
+	if err != nil || len(s.Pods["a"]) != 1 {
+		t.Fatalf("%v: %v", s, err)
+	}
+	p := s.Pods["a"][0]
+	want := []corev1.PreferredSchedulingTerm{{Weight: 7, Preference: corev1.NodeSelectorTerm{MatchExpressions: []corev1.NodeSelectorRequirement{{Key: "zone", Operator: corev1.NodeSelectorOpIn, Values: []string{"a"}}}}}}
+	if diff := cmp.Diff(want, p.Scheduling.Preferred); diff != "" || !p.PrefersPods || !p.PrefersSpread {
+		t.Errorf("read as %+v: %s", p, diff)
 	}
 }
 

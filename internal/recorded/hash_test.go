@@ -36,7 +36,9 @@ func named() *fakeapi.Server {
 		Containers:     []corev1.Container{{Name: "container-" + canary, Ports: []corev1.ContainerPort{{HostPort: 1, ContainerPort: 1, HostIP: canary}}}},
 		InitContainers: []corev1.Container{{Name: "init-" + canary}},
 		Volumes:        []corev1.Volume{{Name: canary, VolumeSource: corev1.VolumeSource{PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: canary}}}},
-		Affinity: &corev1.Affinity{PodAffinity: &corev1.PodAffinity{RequiredDuringSchedulingIgnoredDuringExecution: []corev1.PodAffinityTerm{{
+		Affinity: &corev1.Affinity{NodeAffinity: &corev1.NodeAffinity{PreferredDuringSchedulingIgnoredDuringExecution: []corev1.PreferredSchedulingTerm{{Weight: 1, Preference: corev1.NodeSelectorTerm{
+			MatchExpressions: []corev1.NodeSelectorRequirement{{Key: "app", Operator: corev1.NodeSelectorOpIn, Values: []string{canary}}},
+		}}}}, PodAffinity: &corev1.PodAffinity{RequiredDuringSchedulingIgnoredDuringExecution: []corev1.PodAffinityTerm{{
 			Namespaces: []string{canary}, TopologyKey: "zone", LabelSelector: &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "app", Operator: metav1.LabelSelectorOpIn, Values: []string{canary}}}},
 		}}}},
 		TopologySpreadConstraints: []corev1.TopologySpreadConstraint{{MaxSkew: 1, TopologyKey: "zone", WhenUnsatisfiable: corev1.DoNotSchedule, LabelSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": canary}}}},

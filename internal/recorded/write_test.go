@@ -212,6 +212,13 @@ func shape(s *snapshot.Snapshot) map[string][]int {
 				}
 			}
 			out["nodes that fit a pod"] = append(out["nodes that fit a pod"], fit)
+			preferred, err := nodeaffinity.NewPreferredSchedulingTerms(p.Scheduling.Preferred)
+			if err != nil {
+				panic(err)
+			}
+			for _, n := range s.Nodes {
+				out["weights of nodes"] = append(out["weights of nodes"], int(preferred.Score(&corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: n.Name, Labels: n.Labels}})))
+			}
 			for _, b := range s.Budgets[p.Namespace] {
 				if b.Selector.Matches(p.Labels) {
 					covered++

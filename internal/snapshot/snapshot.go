@@ -151,6 +151,9 @@ type Pod struct {
 	Gated bool
 	// Grace is how many seconds the pod has to end once it is deleted (terminationGracePeriodSeconds).
 	Grace int32
+	// PrefersPods is set where it has preferred terms of pod affinity or anti-affinity, PrefersSpread where it has
+	// topology spread constraints with ScheduleAnyway.
+	PrefersPods, PrefersSpread bool
 }
 
 // Key returns namespace/name.
@@ -223,8 +226,9 @@ type Scheduling struct {
 	// DaemonSet are each bound to another node, and tolerate the same.
 	Tolerations  []corev1.Toleration
 	NodeSelector map[string]string
-	// Affinity is the required node affinity, nil for none.
-	Affinity *corev1.NodeSelector
+	// Affinity is the required node affinity, nil for none, Preferred the preferred one.
+	Affinity  *corev1.NodeSelector
+	Preferred []corev1.PreferredSchedulingTerm
 	// Forbidden are those tolerations that the namespace of such pods does not allow: none
 	// is made that has any.
 	Forbidden []corev1.Toleration

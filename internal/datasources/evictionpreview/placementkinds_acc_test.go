@@ -5,6 +5,7 @@ package evictionpreview_test
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"time"
 
@@ -82,6 +83,25 @@ func (p *places) workload(name string, replicas int32, pods *corev1.PodTemplateS
 			_, err := apps.StatefulSets(p.namespace).Create(ctx, set, metav1.CreateOptions{})
 			return err
 		}
+	}
+}
+
+// prefer gives some pods one or two preferred terms of node affinity: a zone or a node, with any weight.
+func (p *places) prefer(spec *corev1.PodSpec) {
+	if p.prefers.IntN(4) > 0 {
+		return
+	}
+	if spec.Affinity == nil {
+		spec.Affinity = &corev1.Affinity{}
+	}
+	spec.Affinity.NodeAffinity = &corev1.NodeAffinity{}
+	for range 1 + p.prefers.IntN(2) {
+		label := corev1.NodeSelectorRequirement{Key: "zone", Operator: corev1.NodeSelectorOpIn, Values: []string{fmt.Sprintf("z%d", p.prefers.IntN(2))}}
+		if p.prefers.IntN(2) == 0 {
+			label.Key, label.Values = corev1.LabelHostname, []string{p.nodes[p.prefers.IntN(len(p.nodes))]}
+		}
+		terms := &spec.Affinity.NodeAffinity.PreferredDuringSchedulingIgnoredDuringExecution
+		*terms = append(*terms, corev1.PreferredSchedulingTerm{Weight: 1 + p.prefers.Int32N(100), Preference: corev1.NodeSelectorTerm{MatchExpressions: []corev1.NodeSelectorRequirement{label}}})
 	}
 }
 

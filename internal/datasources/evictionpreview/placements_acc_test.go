@@ -103,6 +103,8 @@ type places struct {
 	volumes *rand.Rand
 	// soft decides about PreferNoSchedule taints and who tolerates them.
 	soft *rand.Rand
+	// prefers decides about preferred node affinity.
+	prefers *rand.Rand
 	// kinds decides about the kinds of workloads and about a ResourceQuota, nil for Deployments without one.
 	kinds *rand.Rand
 	// graces decides about grace periods, and whether pods take them to end.
@@ -134,7 +136,7 @@ type places struct {
 func newPlaces(t *testing.T, c *acctest.Cluster, seed int, tally *placed) *places {
 	t.Helper()
 	source := func(stream uint64) *rand.Rand { return rand.New(rand.NewPCG(uint64(seed), stream)) }
-	return &places{move: move{t: t, c: c, pool: acctest.Name(t, "pool"), namespace: c.Namespace(t)}, r: source(29), limits: source(30), volumes: source(31), soft: source(32), kinds: source(33), graces: source(34), tally: tally, kindOf: map[string]string{}, fails: map[string]bool{}}
+	return &places{move: move{t: t, c: c, pool: acctest.Name(t, "pool"), namespace: c.Namespace(t)}, r: source(29), limits: source(30), volumes: source(31), soft: source(32), kinds: source(33), graces: source(34), prefers: source(35), tally: tally, kindOf: map[string]string{}, fails: map[string]bool{}}
 }
 
 // run makes the cluster and the change, and returns what was predicted, and how many pods of each workload are Pending.
@@ -220,6 +222,7 @@ func (p *places) deploy(name string, replicas int32, urgent func(*corev1.PodSpec
 	if p.soft.IntN(3) == 0 {
 		spec.Tolerations = []corev1.Toleration{{Key: "soft", Operator: corev1.TolerationOpExists, Effect: corev1.TaintEffectPreferNoSchedule}}
 	}
+	p.prefer(&spec)
 	p.store(name, &spec)
 	template := corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: labels}, Spec: spec}
 	p.end(&template)
