@@ -67,6 +67,7 @@ func TestAccPlacements(t *testing.T) {
 		}
 		t.Logf("%d Jobs fail, %d others than predicted", tally.failed, tally.wrongJobs)
 		t.Logf("%d clusters, %d with a total that is off by more than two; %d pods preempted, %d clusters outside of the range", tally.clusters, tally.far, tally.victims, tally.wrongVictims)
+		t.Logf("%d clusters with PodDisruptionBudgets, which decide in %d whose pods are preempted; of %d workloads there others are than predicted", tally.guarded, tally.decisive, tally.unlike)
 		if tally.outside*200 > tally.workloads+400 || tally.wrong*1000 > 3*tally.pods+3000 || tally.far*20 > tally.clusters+20 || tally.wrongVictims*100 > tally.clusters+100 {
 			t.Error("the simulation is wrong too often")
 		}
@@ -87,6 +88,9 @@ type placed struct {
 	// victims are the preempted pods of other nodes, wrongVictims the clusters in which their number
 	// is outside of the range, and far those in which the middle of the range of all Pending pods is off by more than two.
 	clusters, victims, wrongVictims, far int
+	// guarded counts clusters with PodDisruptionBudgets, decisive those in which others are preempted without these, and
+	// unlike workloads of them of which others are preempted than predicted.
+	guarded, decisive, unlike int
 	// classes are the same by the kinds of workloads, failed the Jobs that fail, wrongJobs those predicted otherwise.
 	classes           map[string]*placed
 	failed, wrongJobs int
@@ -111,6 +115,11 @@ type places struct {
 	graces *rand.Rand
 	// unlimited is set where no ResourceQuota is lowered.
 	unlimited bool
+	// guards decides about PodDisruptionBudgets, protected is set where there are some. urgents counts the workloads
+	// that preempt others.
+	guards    *rand.Rand
+	protected bool
+	urgents   int
 	// kindOf is the kind of each workload, quota is set where the namespace has one.
 	kindOf map[string]string
 	quota  bool
@@ -123,8 +132,8 @@ type places struct {
 	nodes     []string
 	workloads map[string]int32
 	tally     *placed
-	// elsewhere are the pods on the nodes that are not tainted, by UID.
-	elsewhere map[string]bool
+	// elsewhere are the workloads of the pods on the nodes that are not tainted, by UID.
+	elsewhere map[string]string
 	// like is the cluster whose pods this one begins with, on the same nodes; nil for none. copies are their workloads.
 	like   *places
 	copies []copied
@@ -136,7 +145,7 @@ type places struct {
 func newPlaces(t *testing.T, c *acctest.Cluster, seed int, tally *placed) *places {
 	t.Helper()
 	source := func(stream uint64) *rand.Rand { return rand.New(rand.NewPCG(uint64(seed), stream)) }
-	return &places{move: move{t: t, c: c, pool: acctest.Name(t, "pool"), namespace: c.Namespace(t)}, r: source(29), limits: source(30), volumes: source(31), soft: source(32), kinds: source(33), graces: source(34), prefers: source(35), tally: tally, kindOf: map[string]string{}, fails: map[string]bool{}}
+	return &places{move: move{t: t, c: c, pool: acctest.Name(t, "pool"), namespace: c.Namespace(t)}, r: source(29), limits: source(30), volumes: source(31), soft: source(32), kinds: source(33), graces: source(34), prefers: source(35), guards: source(36), tally: tally, kindOf: map[string]string{}, fails: map[string]bool{}}
 }
 
 // run makes the cluster and the change, and returns what was predicted, and how many pods of each workload are Pending.
@@ -178,6 +187,7 @@ func (p *places) run() (*placement.Outcome, map[string]int) {
 		limit(p.t, p.c, p.namespace, corev1.LimitRangeItem{DefaultRequest: cores([]string{"100m", "2", "3"}[p.limits.IntN(3)])})
 	}
 	p.lowerQuota()
+	p.protect()
 	tainted := p.nodes[:1+p.r.IntN(len(p.nodes)/2)]
 	p.on = p.where()
 	p.elsewhere = p.podsElsewhere(tainted)
@@ -197,6 +207,7 @@ func (p *places) deploy(name string, replicas int32, urgent func(*corev1.PodSpec
 		Containers:   []corev1.Container{{Name: "main", Image: "registry.k8s.io/pause:3.10.2"}},
 	}
 	if p.r.IntN(4) == 0 {
+		p.urgents++
 		urgent(&spec)
 	}
 	spec.Containers[0].Resources.Requests = corev1.ResourceList{
@@ -312,54 +323,16 @@ func (p *places) simulate(tainted []string) *placement.Outcome {
 		change.Taints[name] = append(slices.Clone(s.Nodes[name].Taints), corev1.Taint{Key: "dedicated", Value: "gpu", Effect: corev1.TaintEffectNoExecute})
 	}
 	var report *eviction.Report
+	judged := s
 	_, err = cluster.Judge(p.t.Context(), s, func(s *snapshot.Snapshot) []*snapshot.Pod {
-		report = eviction.Evaluate(s, change, eviction.ComparisonOff)
+		judged, report = s, eviction.Evaluate(s, change, eviction.ComparisonOff)
 		return report.Judged()
 	})
 	p.must(err)
 	p.failing(report)
-	return report.Outcome()
-}
-
-func (p *places) podsElsewhere(tainted []string) map[string]bool {
-	p.t.Helper()
-	pods, err := p.c.Admin.CoreV1().Pods(p.namespace).List(p.t.Context(), metav1.ListOptions{})
-	p.must(err)
-	out := map[string]bool{}
-	for i := range pods.Items {
-		if on := pods.Items[i].Spec.NodeName; on != "" && !slices.Contains(tainted, on) {
-			out[string(pods.Items[i].UID)] = true
-		}
-	}
+	out := report.Outcome()
+	p.decides(judged, change, out)
 	return out
-}
-
-// compareVictims compares how many pods the scheduler has preempted on other nodes.
-func (p *places) compareVictims(out *placement.Outcome) {
-	p.t.Helper()
-	events, err := p.c.Admin.EventsV1().Events(p.namespace).List(p.t.Context(), metav1.ListOptions{FieldSelector: "reason=Preempted"})
-	p.must(err)
-	victims := map[string]bool{}
-	left := p.podsElsewhere(nil)
-	for i := range events.Items {
-		// A pod that waits to be bound is rejected in place of being deleted, and is bound later on.
-		if uid := string(events.Items[i].Regarding.UID); p.elsewhere[uid] && !left[uid] {
-			victims[uid] = true
-		}
-	}
-	var said placement.Range
-	for _, w := range out.Workloads {
-		if w.Namespace == p.namespace {
-			said.Min, said.Max = said.Min+w.Preempted.Min, said.Max+w.Preempted.Max
-		}
-	}
-	p.tally.mu.Lock()
-	defer p.tally.mu.Unlock()
-	p.tally.victims += len(victims)
-	if len(victims) < said.Min || len(victims) > said.Max {
-		p.tally.wrongVictims++
-		p.t.Logf("%d pods of other nodes are preempted, predicted %v", len(victims), said)
-	}
 }
 
 // compare counts the workloads that are outside of their range, and fails against a proof.
