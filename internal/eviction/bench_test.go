@@ -131,3 +131,52 @@ func TestEvaluate_costsNothingForPodsElsewhere(t *testing.T) { //nolint:parallel
 		t.Errorf("%.0f allocations with 1,000 pods elsewhere, %.0f with 8,000", few, many)
 	}
 }
+
+// slowRollout pins 200 pods, one at a time, to a pool of 100 of 500 nodes with so many free cores: each pod asks for one.
+// Some of them run on the pool already.
+func slowRollout(free, onPool int, rules *snapshot.PodRules) (*snapshot.Snapshot, []Rollout) {
+	const nodes, pods, pool = 500, 200, 100
+	w, r, s, d := newWorld(), rolloutOf(1, 0), &snapshot.Scheduling{}, pod("any", "", asking(1, 1)).Demand
+	app := labels.Set{"app": "slow"}
+	for i := range nodes {
+		n := having(node(fmt.Sprintf("node-%03d", i)), 32, 32)
+		w.Nodes[n.Name] = labelled(n, "kubernetes.io/hostname", n.Name)
+		if i < pool {
+			n.Labels["pool"] = "gpu"
+			used := (onPool + i) / pool
+			w.run(pod(fmt.Sprintf("agent-%d", i), n.Name, asking(int64(32-used-(free+i)/pool), 1), ownedBy("DaemonSet", "agent")))
+		}
+	}
+	for i := range pods {
+		at := pool + i
+		if i < onPool {
+			at = pool - 1 - i%pool
+		}
+		p := pod(fmt.Sprintf("web-%d", i), fmt.Sprintf("node-%03d", at))
+		p.Scheduling, p.Demand, p.Rules, p.Labels = s, d, rules, app
+		r.Pods = append(r.Pods, p)
+	}
+	w.run(r.Pods...)
+	return w.Snapshot, []Rollout{r}
+}
+
+// BenchmarkRoll follows rollouts that do not come to their end.
+func BenchmarkRoll(b *testing.B) {
+	spread := &snapshot.PodRules{Spread: []snapshot.SpreadConstraint{{MaxSkew: 1, MinDomains: 1, TopologyKey: "kubernetes.io/hostname", Selector: labels.SelectorFromSet(labels.Set{"app": "slow"})}}}
+	ports := &snapshot.PodRules{Ports: []snapshot.HostPort{{Port: 80, Protocol: "TCP"}}}
+	for name, tt := range map[string]struct {
+		free, onPool int
+		rules        *snapshot.PodRules
+	}{
+		"no room at all": {}, "room for some": {free: 40}, "room for most": {free: 150}, "half are on the pool": {free: 40, onPool: 100}, "all are on the pool": {onPool: 200}, "one place is free": {free: 1, onPool: 200}, "room for all": {free: 200}, "spread, room for most": {free: 150, rules: spread}, "spread, half are on the pool": {free: 40, onPool: 100, rules: spread}, "ports": {free: 150, rules: ports},
+	} {
+		b.Run(name, func(b *testing.B) {
+			s, rollouts := slowRollout(tt.free, tt.onPool, tt.rules)
+			var missing Range
+			for b.Loop() {
+				_, missing = Roll(s, rollouts, ComparisonOff)
+			}
+			b.Logf("%v are missing", missing)
+		})
+	}
+}
