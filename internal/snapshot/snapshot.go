@@ -149,7 +149,7 @@ type Pod struct {
 	Ephemeral bool
 	// Gated is set while scheduling gates keep the scheduler from looking at the pod.
 	Gated bool
-	// Grace is how many seconds the pod has to end once it is deleted (terminationGracePeriodSeconds).
+	// Grace is how many seconds the pod may take to end once it is deleted (terminationGracePeriodSeconds).
 	Grace int32
 	// PrefersPods is set where it has preferred terms of pod affinity or anti-affinity, PrefersSpread where it has
 	// topology spread constraints with ScheduleAnyway.

@@ -61,7 +61,7 @@ func (p *places) workload(name string, replicas int32, pods *corev1.PodTemplateS
 		if p.like != nil {
 			spec.ManualSelector, spec.Selector = new(true), selector
 		}
-		if p.kinds.IntN(3) > 0 {
+		if p.kinds.IntN(3) > 0 || p.repeated {
 			// Its controller replaces evicted pods: they are no failures.
 			spec.PodFailurePolicy = &batchv1.PodFailurePolicy{Rules: []batchv1.PodFailurePolicyRule{{
 				Action: batchv1.PodFailurePolicyActionIgnore, OnPodConditions: []batchv1.PodFailurePolicyOnPodConditionsPattern{{Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue}},
@@ -119,7 +119,7 @@ func (p *places) assist(ctx context.Context) error {
 // waits until it is in force.
 func (p *places) lowerQuota() {
 	p.t.Helper()
-	if p.kinds == nil || p.unlimited || p.kinds.IntN(4) > 0 {
+	if p.kinds == nil || p.repeated || p.kinds.IntN(4) > 0 {
 		return
 	}
 	p.quota = true

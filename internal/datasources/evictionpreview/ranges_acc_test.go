@@ -73,22 +73,21 @@ func TestAccPlacements_rangesAreNoWiderThanChance(t *testing.T) {
 }
 
 // again makes the change of a seed, and repeats it in copies of its cluster. It returns the predicted numbers of missing
-// pods by workload, and those that there were after each change. Jobs that fail are left out.
+// pods by workload, and those that there were after each change.
 func again(t *testing.T, c *acctest.Cluster, seed int) (said map[string]placement.Range, seen map[string][]int) {
 	t.Helper()
 	said, seen = map[string]placement.Range{}, map[string][]int{}
 	original := newPlaces(t, c, seed, nil)
-	original.volumes, original.unlimited = nil, true
+	original.volumes, original.repeated = nil, true
 	out, pending := original.run()
-	failed := original.failed()
 	for i := range out.Workloads {
-		if w := &out.Workloads[i]; w.Namespace == original.namespace && !failed[w.Name] {
+		if w := &out.Workloads[i]; w.Namespace == original.namespace {
 			said[w.Name], seen[w.Name] = missingOf(w), []int{original.missing(w.Name, pending)}
 		}
 	}
 	for range times - 1 {
 		p := newPlaces(t, c, seed, nil)
-		p.volumes, p.unlimited, p.like = nil, true, original
+		p.volumes, p.repeated, p.like = nil, true, original
 		_, pending := p.run()
 		for name := range seen {
 			seen[name] = append(seen[name], p.missing(name, pending))
@@ -124,14 +123,13 @@ func (p *places) where() map[string]map[string]int {
 }
 
 // copy puts pods on the nodes that they had in the original. The controller that is told of them after that adopts them, and
-// creates those that were Pending. A Job that had failed before has no copy.
+// creates those that were Pending.
 func (p *places) copy() {
 	p.t.Helper()
 	if p.like == nil {
 		return
 	}
 	running := 0
-	p.copies = slices.DeleteFunc(p.copies, func(w copied) bool { return p.like.ended[w.name] })
 	for _, w := range p.copies {
 		for name, at := range p.like.on[w.name] {
 			pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: w.template.Labels}, Spec: *w.template.Spec.DeepCopy()}
