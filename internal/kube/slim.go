@@ -108,7 +108,7 @@ func graceOf(spec *corev1.PodSpec) int32 {
 	if spec.TerminationGracePeriodSeconds != nil {
 		grace = *spec.TerminationGracePeriodSeconds
 	}
-	return int32(min(max(grace, 0), math.MaxInt32)) //nolint:gosec // It fits now.
+	return int32(min(max(grace, 0), math.MaxInt32))
 }
 
 // another returns a pod with the spec and the status of one that is known, but for its metadata, its

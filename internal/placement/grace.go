@@ -25,7 +25,7 @@ const longestWait = terminatingGone << 23
 // delay plans when the replacements are created whose controllers wait until the evicted pod is gone. In two of three orders
 // that is when its grace period ends. In the third the pod is gone immediately: most pods end as soon as they are told to.
 func (s *simulation) delay(order int) {
-	s.late, s.ahead = order/2%3 != 1, append(s.ahead[:0], s.moments...)
+	s.late, s.ahead = order/2%3 != 1, slices.Clone(s.moments)
 	for _, r := range s.replacements {
 		if r.wait > 0 && !r.undecided {
 			s.due(r, r.evicted)

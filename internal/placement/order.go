@@ -33,11 +33,13 @@ func (s *simulation) run(seed uint64, order int) {
 		s.linger(0, 1)
 	}
 	s.keepNominations()
-	for i := 0; i < len(s.ahead); i++ { // It grows: victims of preemption are replaced later.
-		s.advance(s.ahead[i], lingers)
+	for len(s.ahead) > 0 {
+		moment := s.ahead[0]
+		s.ahead = s.ahead[1:]
+		s.advance(moment, lingers)
 		s.pass()
 		if lingers {
-			s.linger(s.moment, -1)
+			s.linger(moment, -1)
 			s.retry()
 			s.pass()
 		}
