@@ -14,14 +14,13 @@ import (
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/acctest"
 )
 
-// Twelve pods prefer the one node that another pod can use, and leave it no room: the preview has this pod in its range,
-// and the real scheduler leaves it Pending. A spread of their own keeps them from the scheduler's default one.
+// Twelve pods prefer the one node that a pod can use which is evicted later, and leave it no room: the preview has this
+// pod in its range, and the real scheduler leaves it Pending. A spread of their own keeps them from the scheduler's default one.
 func TestAccEvictionPreview_podsFollowPreferredNodeAffinity(t *testing.T) {
 	t.Parallel()
 	m := newMove(t)
-	urgent := m.urgent("1Gi", corev1.PreemptLowerPriority)
 	m.c.Deployment(t, m.namespace, "web", 12, func(s *corev1.PodSpec) {
-		urgent(s)
+		memory("1Gi")(s)
 		s.NodeSelector = map[string]string{"pool": m.pool}
 		s.Affinity = &corev1.Affinity{NodeAffinity: &corev1.NodeAffinity{PreferredDuringSchedulingIgnoredDuringExecution: []corev1.PreferredSchedulingTerm{{
 			Weight: 1, Preference: corev1.NodeSelectorTerm{MatchExpressions: []corev1.NodeSelectorRequirement{{Key: "disk", Operator: corev1.NodeSelectorOpIn, Values: []string{"ssd"}}}},
@@ -30,8 +29,9 @@ func TestAccEvictionPreview_podsFollowPreferredNodeAffinity(t *testing.T) {
 			MaxSkew: 100, TopologyKey: "pool", WhenUnsatisfiable: corev1.DoNotSchedule, LabelSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "web"}},
 		}}
 	})
-	m.deployment("calm", func(s *corev1.PodSpec) {
+	m.deployment("later", func(s *corev1.PodSpec) {
 		memory("1Gi")(s)
+		s.Tolerations = []corev1.Toleration{{Key: "dedicated", Operator: corev1.TolerationOpExists, TolerationSeconds: new(int64(5)), Effect: corev1.TaintEffectNoExecute}}
 		s.Affinity = &corev1.Affinity{NodeAffinity: &corev1.NodeAffinity{RequiredDuringSchedulingIgnoredDuringExecution: &corev1.NodeSelector{NodeSelectorTerms: []corev1.NodeSelectorTerm{{
 			MatchExpressions: []corev1.NodeSelectorRequirement{{Key: corev1.LabelHostname, Operator: corev1.NodeSelectorOpIn, Values: []string{m.from, m.pool + "-ssd"}}},
 		}}}}}
@@ -43,18 +43,18 @@ func TestAccEvictionPreview_podsFollowPreferredNodeAffinity(t *testing.T) {
 		Allocatable: corev1.ResourceList{"cpu": resource.MustParse("4"), "memory": resource.MustParse("12Gi"), "pods": resource.MustParse("20")},
 	})
 	tf := &acctest.Terraform{Provider: m.c.Provider(t)}
-	preview, d := tf.Data(t, "kubetaint_eviction_preview", map[string]any{"node_name": m.from, "taints": acctest.Objects(t, "dedicated=gpu:NoExecute")})
+	preview, d := tf.Data(t, "kubetaint_eviction_preview", map[string]any{"node_name": m.from, "taints": acctest.Objects(t, "dedicated=gpu:NoExecute closed=yes:NoSchedule")})
 	if d.Errors() != "" {
 		t.Fatal(d.Errors())
 	}
 	summary := preview["summary"].(map[string]any)
 	// In some orders pods choose any node.
-	for name, want := range map[string]int64{"evicted_now": 13, "pending": 0, "pending_max": 1} {
+	for name, want := range map[string]int64{"evicted_now": 12, "evicted_after": 1, "pending": 0, "pending_max": 1} {
 		if summary[name] != want {
 			t.Errorf("%s is %v, want %d", name, summary[name], want)
 		}
 	}
-	m.c.Patch(t, m.from, `{"spec":{"taints":[{"key":"dedicated","value":"gpu","effect":"NoExecute"}]}}`)
+	m.c.Patch(t, m.from, `{"spec":{"taints":[{"key":"dedicated","value":"gpu","effect":"NoExecute"},{"key":"closed","value":"yes","effect":"NoSchedule"}]}}`)
 	acctest.Until(t, "all pods but one run on other nodes", func(ctx context.Context) (bool, error) {
 		return m.count(ctx, func(p *corev1.Pod) bool {
 			return p.Spec.NodeName != m.from && p.Status.Phase == corev1.PodRunning && p.DeletionTimestamp == nil
@@ -62,7 +62,7 @@ func TestAccEvictionPreview_podsFollowPreferredNodeAffinity(t *testing.T) {
 	})
 	acctest.Until(t, "the other pod is Pending", func(ctx context.Context) (bool, error) {
 		return m.count(ctx, func(p *corev1.Pod) bool {
-			return p.Labels["app"] == "calm" && condition(p, corev1.PodScheduled).Status == corev1.ConditionFalse && p.DeletionTimestamp == nil
+			return p.Labels["app"] == "later" && condition(p, corev1.PodScheduled).Status == corev1.ConditionFalse && p.DeletionTimestamp == nil
 		}) == 1, nil
 	})
 }
