@@ -51,8 +51,8 @@ func (s *simulation) share(orders int) int {
 // each order, or in none, that is one, and two where it is not known of pods whether they are evicted, are gone, or
 // are placed by another scheduler: they all are in one of the first two orders, and none is in the other.
 func (s *simulation) enough(orders int) int {
-	switch {
-	case !s.certain():
+	switch s.proved = s.certain(); {
+	case !s.proved:
 		return orders
 	case len(s.undecided)+len(s.overdue) > 0 || slices.ContainsFunc(s.replacements[:s.fixed], func(r *replacement) bool { return r.perhaps || r.foreign() }):
 		return min(2, orders)

@@ -94,6 +94,8 @@ type Outcome struct {
 	UnknownVolumeLimits bool
 	// UnmodelledStorage names what is not known of the storage that pods need whose claims no volume is bound to.
 	UnmodelledStorage []string
+	// Preferring are the pods to place that prefer nodes by the pods that run there, where that may change the outcome.
+	Preferring []*snapshot.Pod
 	// Victims are the pods that preemption evicts in any order, sorted by namespace and name. Like
 	// Preempted, they are without those that it evicts without the change as well.
 	Victims []Victim
@@ -169,6 +171,7 @@ func Join(outcomes ...*Outcome) *Outcome {
 		out.UnknownVolumeLimits = out.UnknownVolumeLimits || o.UnknownVolumeLimits
 		out.UnmodelledRanges = append(out.UnmodelledRanges, o.UnmodelledRanges...)
 		out.UnmodelledStorage = append(out.UnmodelledStorage, o.UnmodelledStorage...)
+		out.Preferring = append(out.Preferring, o.Preferring...)
 		out.Victims = append(out.Victims, o.Victims...)
 		maps.Copy(out.groups, o.groups)
 		for i := range o.Workloads {
@@ -359,5 +362,6 @@ func (s *simulation) try(orders int, seed uint64) *Outcome {
 		out.Victims = append(out.Victims, Victim{pod, f.snapshot.Owner(pod), n})
 	}
 	slices.SortFunc(out.Victims, func(a, b Victim) int { return a.Pod.Compare(b.Pod) })
+	out.Preferring = s.preferring(out)
 	return out
 }

@@ -107,6 +107,8 @@ type simulation struct {
 	// vacated is set once pods are preempted.
 	vacated bool
 	effort
+	// proved is set where it is proved what each order comes to.
+	proved bool
 	// takers, best and lower are used anew for each pod.
 	takers []rated
 	best   []int32

@@ -13,6 +13,7 @@ import (
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/printable"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
 )
 
@@ -183,8 +184,29 @@ func unmodelledPods(report *eviction.Report) (parts []string) {
 	if ephemeral > 0 {
 		parts = append(parts, "ephemeral volumes of "+Count(ephemeral, "pod"))
 	}
+	parts = append(parts, preferences(report)...)
 	if slices.Sort(schedulers); len(schedulers) > 0 {
 		parts = append(parts, "scheduler "+Some(schedulers))
+	}
+	return parts
+}
+
+// preferences names what pods prefer that a simulation does not follow. Several steps of one change place the same pods.
+func preferences(report *eviction.Report) (parts []string) {
+	affinity, spread := map[*snapshot.Pod]bool{}, map[*snapshot.Pod]bool{}
+	for _, pod := range report.Outcome().Preferring {
+		if pod.PrefersPods {
+			affinity[pod] = true
+		}
+		if pod.PrefersSpread {
+			spread[pod] = true
+		}
+	}
+	if len(affinity) > 0 {
+		parts = append(parts, "preferred pod affinity of "+Count(len(affinity), "pod"))
+	}
+	if len(spread) > 0 {
+		parts = append(parts, "ScheduleAnyway spread of "+Count(len(spread), "pod"))
 	}
 	return parts
 }
