@@ -56,6 +56,20 @@ func TestOthers_whereReplacementsGo(t *testing.T) {
 	}
 }
 
+// TestOthers_controllersMayNotRecreateTheirPods: q, which others evict, takes the only room from p if it is recreated.
+func TestOthers_controllersMayNotRecreateTheirPods(t *testing.T) {
+	t.Parallel()
+	for kind, want := range map[string]placement.Range{"Run": number(1), "TaskRun": {Max: 1}} {
+		group := map[string]string{"Run": "apps", "TaskRun": "tekton.dev"}[kind]
+		w := newWorld(having(node("n1"), 1, 1), having(node("n2"), 1, 1), having(node("n3", "full:NoSchedule"), 1, 1)).run(
+			pod("p", "n1", asking(1, 1)), pod("q", "n3", asking(1, 1), ranked(5), controlledBy(group, kind)))
+		others := &snapshot.Others{Evicted: map[string]map[types.UID]snapshot.Departure{"n3": {"uid-q": {}}}}
+		if out := Evaluate(w.Beside(others), tainting("n1", "a:NoExecute"), ComparisonOff).Outcome(); out.Missing != want {
+			t.Errorf("%s: %v are missing, want %v", kind, out.Missing, want)
+		}
+	}
+}
+
 // TestOthers_countForMaxPending where the change takes the room of their replacements, though it evicts no pod.
 func TestOthers_countForMaxPending(t *testing.T) {
 	t.Parallel()

@@ -125,11 +125,15 @@ func (s *simulation) count(r *replacement) {
 	switch {
 	case r.ended:
 		s.countEnded(r, w)
-		return
 	case r.perhaps && r.absent:
 		w.countAbsent(r)
-		return
+	default:
+		s.countCreated(r, w)
 	}
+}
+
+// countCreated counts a replacement that its controller creates, or is to create.
+func (s *simulation) countCreated(r *replacement, w *tally) {
 	if r.fits = r.node >= 0; r.perhaps && r.group == nil {
 		s.unfit[r.pod] = !r.fits
 	}

@@ -126,10 +126,8 @@ func (c *census) row() row {
 		set(lostPods, exactly(s.Lost), s.Lost, c.lost())
 	case c.Owner.Kind == barePod && s.Preempted.Max > 0:
 		set(lostPods, s.Preempted, s.Preempted.Max, "no controller; preempted")
-	case s.Ended.Min > 0:
-		set(lostPods, s.Ended, c.leaves(), "its Job fails by preemption")
 	case s.Ended.Max > 0:
-		set(perhapsLost, s.Ended, c.leaves(), "its Job may fail by preemption")
+		c.ended(set)
 	case s.Rejected > 0:
 		set(refusedPods, exactly(s.Rejected), c.leaves(), "namespace forbids it")
 	case s.Refused.Max > 0:
@@ -147,6 +145,15 @@ func (c *census) row() row {
 	}
 	c.beside(&r)
 	return r
+}
+
+// ended judges a workload whose Job fails by preemption.
+func (c *census) ended(set func(danger, eviction.Range, int, string)) {
+	if c.Summary.Ended.Min > 0 {
+		set(lostPods, c.Summary.Ended, c.leaves(), "its Job fails by preemption")
+	} else {
+		set(perhapsLost, c.Summary.Ended, c.leaves(), "its Job may fail by preemption")
+	}
 }
 
 // rowName names a workload in a table.
