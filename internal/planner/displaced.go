@@ -84,7 +84,10 @@ func displaces(s *snapshot.Snapshot, step Step, taints map[string][]corev1.Taint
 		if !known {
 			continue
 		}
-		d := Displaced{Pod: pod, Owner: s.Owner(pod), Hold: w.Rolling.Hold}
+		d := Displaced{Pod: pod, Owner: s.Owner(pod)}
+		if w.Rolling.Keeps(pod.Name) {
+			d.Hold = w.Rolling.Hold
+		}
 		if w.Rolling.Later {
 			d.Hold = w.Rolling.Manner
 		}

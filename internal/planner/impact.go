@@ -164,10 +164,12 @@ func (o *order) unlabelMachines(expanded, contracted []template) {
 // shed waits for the pods of the change's workloads that require labels which go.
 func (o *order) shed(removed map[string][]string, expanded, contracted []template) {
 	for i, t := range o.change.Workloads {
-		if t.NoWait || t.Linked || t.Workload.Rolling.Later || t.Workload.Rolling.Hold != "" {
+		rolling := t.Workload.Rolling
+		if t.NoWait || t.Linked || rolling.Later {
 			continue
 		}
-		if pods := Requiring(o.snapshot, t.Workload, contracted[i].pins, removed); len(pods) > 0 && (!expanded[i].awaited || requires(expanded[i].pins, removed)) {
+		pods := slices.DeleteFunc(Requiring(o.snapshot, t.Workload, contracted[i].pins, removed), func(p *snapshot.Pod) bool { return rolling.Keeps(p.Name) })
+		if len(pods) > 0 && (!expanded[i].awaited || requires(expanded[i].pins, removed)) {
 			o.plan.Steps = append(o.plan.Steps, Step{Kind: Wait, Workload: t.Workload, Pods: pods, Shed: removed})
 		}
 	}

@@ -340,10 +340,10 @@ func (o *order) plans(w *workload.Workload, planned eviction.Planned) {
 
 // restarting returns the pods that a write of the template replaces.
 func (o *order) restarting(w *workload.Workload, merged toleration.Merged, pins label.Merged) []*snapshot.Pod {
-	if !merged.Template && len(pins.Changes) == 0 || w.Rolling.Hold != "" || w.Rolling.Later {
+	if !merged.Template && len(pins.Changes) == 0 || w.Rolling.Later {
 		return nil
 	}
-	return o.staying(o.snapshot.WorkloadPods(w.Pods...))
+	return o.staying(slices.DeleteFunc(o.snapshot.WorkloadPods(w.Pods...), func(p *snapshot.Pod) bool { return w.Rolling.Keeps(p.Name) }))
 }
 
 // wait waits for the live pods, unless they follow only when they are made anew.

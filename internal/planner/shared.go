@@ -28,6 +28,8 @@ type PlannedTolerations struct {
 	// Hold says why live pods do not follow by themselves, empty where they do, and
 	// WayOut what to do about it.
 	Hold, WayOut string
+	// Below is that of a workload.Rolling.
+	Below int
 	// Waits says that the resource waits for the live pods.
 	Waits bool
 	// Later is set where running pods keep what they have, as those of a CronJob do.
@@ -39,10 +41,15 @@ type PlannedTolerations struct {
 // Lags reports whether running pods lack the tolerations, follow the template by themselves, and
 // the resource does not wait for them after a change of its own: a linked resource waits then.
 func (p PlannedTolerations) Lags(s *snapshot.Snapshot) bool {
-	if p.Hold != "" || p.Later || p.Workload == nil || p.Waits && p.follows() {
+	if p.Later || p.Workload == nil || p.Waits && p.follows() {
 		return false
 	}
-	return len(Lacking(s, p.Workload, p.Wanted, nil)) > 0
+	lacking := Lacking(s, p.Workload, p.Wanted, nil)
+	return len(lacking) > len(p.rolling().Kept(lacking))
+}
+
+func (p PlannedTolerations) rolling() workload.Rolling {
+	return workload.Rolling{Hold: p.Hold, Below: p.Below}
 }
 
 // follows reports whether running pods get the tolerations in this run.
@@ -56,7 +63,7 @@ func (p PlannedTolerations) Behind(s *snapshot.Snapshot) []*snapshot.Pod {
 	if p.Hold == "" || p.Waits {
 		return nil
 	}
-	return Lacking(s, &workload.Workload{Pods: p.Pods}, p.Wanted, nil)
+	return p.rolling().Kept(Lacking(s, &workload.Workload{Pods: p.Pods}, p.Wanted, nil))
 }
 
 // Shared is what the resources of one provider configuration tell each other

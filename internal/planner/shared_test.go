@@ -14,16 +14,19 @@ func TestPlannedTolerations_podsThatDoNotFollowTheirTemplateAreBehind(t *testing
 	t.Parallel()
 	w := aWorkload(t, "StatefulSet", "web", "x=1:NoExecute")
 	carries, lacks, covered := aPod(t, w, "web-0", "a", "x=1:NoExecute"), aPod(t, w, "web-1", "a", "y:NoExecute"), aPod(t, w, "web-2", "", "x Exists")
+	last := aPod(t, w, "web-4", "a", "y:NoExecute")
 	ending := aPod(t, w, "web-3", "a", "y:NoExecute")
 	ending.Terminating = true
 	for name, tt := range map[string]struct {
 		pods   []*snapshot.Pod
 		hold   string
+		below  int
 		waits  bool
 		wanted []string
 		want   []string
 	}{
 		"a pod that lacks them is behind":                      {pods: []*snapshot.Pod{carries, lacks}, hold: "it is paused", wanted: []string{"x=1:NoExecute"}, want: []string{"web-1"}},
+		"a pod below the partition is":                         {pods: []*snapshot.Pod{lacks, last}, hold: "partition", below: 2, wanted: []string{"x=1:NoExecute"}, want: []string{"web-1"}},
 		"pods that all carry them are not":                     {pods: []*snapshot.Pod{carries}, hold: "it is paused", wanted: []string{"x=1:NoExecute"}},
 		"a pod that covers them is not":                        {pods: []*snapshot.Pod{covered}, hold: "it is paused", wanted: []string{"x=1:NoExecute"}},
 		"a pod that is being deleted is not":                   {pods: []*snapshot.Pod{ending}, hold: "it is paused", wanted: []string{"x=1:NoExecute"}},
@@ -34,7 +37,7 @@ func TestPlannedTolerations_podsThatDoNotFollowTheirTemplateAreBehind(t *testing
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			p := PlannedTolerations{Ref: w.Ref, Pods: w.Pods, Wanted: tols(t, tt.wanted...), Hold: tt.hold, Waits: tt.waits}
+			p := PlannedTolerations{Ref: w.Ref, Pods: w.Pods, Wanted: tols(t, tt.wanted...), Hold: tt.hold, Below: tt.below, Waits: tt.waits}
 			var got []string
 			for _, pod := range p.Behind(aSnapshot(nil, tt.pods...)) {
 				got = append(got, pod.Name)
@@ -63,13 +66,15 @@ func TestPlannedTolerations_lags(t *testing.T) {
 		"a change that the resource does not wait for": {func(p *PlannedTolerations) { p.Before = nil }, true},
 		"all pods carry the tolerations":               {func(p *PlannedTolerations) { p.Wanted = tols(t, "y:NoExecute") }, false},
 		"pods that do not follow their template":       {func(p *PlannedTolerations) { p.Hold = "it is paused" }, false},
+		"pods below the partition":                     {func(p *PlannedTolerations) { p.Hold, p.Below = "partition", 2 }, false},
+		"pods from the partition on":                   {func(p *PlannedTolerations) { p.Hold, p.Below = "partition", 1 }, true},
 		"pods that keep what they have":                {func(p *PlannedTolerations) { p.Later = true }, false},
 		"a workload that was not read":                 {func(p *PlannedTolerations) { p.Workload = nil }, false},
 	} {
 		list := tols(t, "x=1:NoExecute")
 		p := PlannedTolerations{Ref: w.Ref, Pods: w.Pods, Workload: w, Wanted: list, Before: list, After: list}
 		tt.change(&p)
-		if got := p.Lags(aSnapshot(nil, aPod(t, w, "web-0", "a", "y:NoExecute"))); got != tt.lags {
+		if got := p.Lags(aSnapshot(nil, aPod(t, w, "web-1", "a", "y:NoExecute"))); got != tt.lags {
 			t.Errorf("%s: it lags: %t, want %t", name, got, tt.lags)
 		}
 	}

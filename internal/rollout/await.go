@@ -55,11 +55,8 @@ func lacking(d Tolerations) waiting {
 func shedding(labels map[string][]string) waiting {
 	return waiting{
 		pods: func(s *snapshot.Snapshot, w *workload.Workload) []*snapshot.Pod {
-			if w.Rolling.Hold != "" {
-				// They run on; those that are made anew do not require them.
-				return nil
-			}
-			return planner.Requiring(s, w, w.NodeSelector, labels)
+			// Those that the controller keeps run on; those that are made anew do not require them.
+			return slices.DeleteFunc(planner.Requiring(s, w, w.NodeSelector, labels), func(p *snapshot.Pod) bool { return w.Rolling.Keeps(p.Name) })
 		},
 		shed: true,
 	}
@@ -163,8 +160,11 @@ func (a *wait) look(ctx context.Context) (seen, error) {
 // ready reports that the wait is over, one way or another, if the workload still is
 // as it is known and its controller has seen it so. A template without what is waited for may end it.
 func (s seen) ready(unwritten error) bool {
-	return len(s.workload.Pods) == 0 || s.complete() || len(s.lacking) > 0 && s.workload.Rolling.Hold != "" || unwritten != nil
+	return len(s.workload.Pods) == 0 || s.complete() || len(s.kept()) > 0 || unwritten != nil
 }
+
+// kept are the lacking pods that do not follow by themselves.
+func (s seen) kept() []*snapshot.Pod { return s.workload.Rolling.Kept(s.lacking) }
 
 // complete reports that the running pods are as desired, and as many.
 func (s seen) complete() bool {
@@ -211,8 +211,8 @@ func (a *wait) done(ctx context.Context, s seen) (bool, error) {
 	switch {
 	case len(w.Pods) == 0:
 		return true, nil
-	case len(s.lacking) > 0 && w.Rolling.Hold != "":
-		return false, &HoldError{Workload: w, Pods: s.lacking, Written: s.written}
+	case len(s.kept()) > 0:
+		return false, &HoldError{Workload: w, Pods: s.kept(), Written: s.written}
 	case s.complete() && w.Observed && !w.Relapses && (s.written || a.behind == nil || w.Rolling.Hold != ""):
 		// Pods that the watch has not shown yet may be of a template that has lost it.
 		late, err := a.late(ctx, s)

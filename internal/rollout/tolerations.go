@@ -197,9 +197,9 @@ func conflicts(w *workload.Workload, merged toleration.Merged, pins label.Merged
 // holds reports that pods which need the change would not follow it. It is asked
 // before the first write.
 func holds(s *snapshot.Snapshot, t planner.Tolerations) error {
-	lacking := planner.Lacking(s, t.Workload, t.Claim.Tolerations, t.Pin.Labels)
-	if t.Workload.Rolling.Hold == "" || len(lacking) == 0 && !t.Workload.Rolling.Immutable {
+	kept := t.Workload.Rolling.Kept(planner.Lacking(s, t.Workload, t.Claim.Tolerations, t.Pin.Labels))
+	if t.Workload.Rolling.Hold == "" || len(kept) == 0 && !t.Workload.Rolling.Immutable {
 		return nil
 	}
-	return &HoldError{Workload: t.Workload, Pods: lacking}
+	return &HoldError{Workload: t.Workload, Pods: kept}
 }

@@ -225,6 +225,10 @@ func (w *Workload) statefulSet(s *appsv1.StatefulSet) {
 	case partitioned && w.Wants > 0:
 		w.Rolling.Hold = fmt.Sprintf("its rolling update leaves out the pods below partition %d", *update.RollingUpdate.Partition)
 		w.Rolling.WayOut = "set the partition to 0"
+		w.Rolling.Below = int(*update.RollingUpdate.Partition)
+		if s.Spec.Ordinals != nil {
+			w.Rolling.Below += int(s.Spec.Ordinals.Start)
+		}
 	}
 }
 

@@ -117,7 +117,12 @@ func TestObserve_howPodsFollow(t *testing.T) {
 		{
 			name: "a StatefulSet with a partition", apiVersion: "apps/v1", kind: "StatefulSet", wants: 3,
 			rest:    `{"spec":{"replicas":3,"updateStrategy":{"type":"RollingUpdate","rollingUpdate":{"partition":2}}}}`,
-			rolling: Rolling{Manner: "one at a time, from the last to the first", Pace: &Pace{Unavailable: 1}, Hold: "its rolling update leaves out the pods below partition 2", WayOut: "set the partition to 0"},
+			rolling: Rolling{Manner: "one at a time, from the last to the first", Pace: &Pace{Unavailable: 1}, Hold: "its rolling update leaves out the pods below partition 2", Below: 2, WayOut: "set the partition to 0"},
+		},
+		{
+			name: "a StatefulSet with a partition, whose first pod has another ordinal", apiVersion: "apps/v1", kind: "StatefulSet", wants: 3,
+			rest:    `{"spec":{"replicas":3,"ordinals":{"start":5},"updateStrategy":{"type":"RollingUpdate","rollingUpdate":{"partition":2}}}}`,
+			rolling: Rolling{Manner: "one at a time, from the last to the first", Pace: &Pace{Unavailable: 1}, Hold: "its rolling update leaves out the pods below partition 2", Below: 7, WayOut: "set the partition to 0"},
 		},
 		{
 			name: "a StatefulSet with a partition and no pods", apiVersion: "apps/v1", kind: "StatefulSet", wants: 0,
@@ -127,12 +132,12 @@ func TestObserve_howPodsFollow(t *testing.T) {
 		{
 			name: "a StatefulSet whose lost pods come back from a revision that no live pod is of", apiVersion: "apps/v1", kind: "StatefulSet", wants: 1, relapses: true,
 			rest:    `{"spec":{"replicas":1,"updateStrategy":{"type":"RollingUpdate","rollingUpdate":{"partition":1}}},"status":{"replicas":1,"updatedReplicas":1,"currentRevision":"web-a","updateRevision":"web-b"}}`,
-			rolling: Rolling{Manner: "one at a time, from the last to the first", Pace: &Pace{Unavailable: 1}, Hold: "its rolling update leaves out the pods below partition 1", WayOut: "set the partition to 0"},
+			rolling: Rolling{Manner: "one at a time, from the last to the first", Pace: &Pace{Unavailable: 1}, Hold: "its rolling update leaves out the pods below partition 1", Below: 1, WayOut: "set the partition to 0"},
 		},
 		{
 			name: "a StatefulSet whose pods below the partition are of the old revision", apiVersion: "apps/v1", kind: "StatefulSet", wants: 2,
 			rest:    `{"spec":{"replicas":2,"updateStrategy":{"type":"RollingUpdate","rollingUpdate":{"partition":1}}},"status":{"replicas":2,"currentReplicas":1,"updatedReplicas":1,"currentRevision":"web-a","updateRevision":"web-b"}}`,
-			rolling: Rolling{Manner: "one at a time, from the last to the first", Pace: &Pace{Unavailable: 1}, Hold: "its rolling update leaves out the pods below partition 1", WayOut: "set the partition to 0"},
+			rolling: Rolling{Manner: "one at a time, from the last to the first", Pace: &Pace{Unavailable: 1}, Hold: "its rolling update leaves out the pods below partition 1", Below: 1, WayOut: "set the partition to 0"},
 		},
 		{
 			name: "a StatefulSet without a partition makes lost pods of the newest template", apiVersion: "apps/v1", kind: "StatefulSet", wants: 1,
@@ -391,5 +396,28 @@ func TestObserve_whatIsNotOfItsKindIsAPathError(t *testing.T) {
 	var wrong *PathError
 	if w != nil || !errors.As(err, &wrong) || !strings.Contains(err.Error(), "Deployment") {
 		t.Errorf("%+v, %v", w, err)
+	}
+}
+
+// TestRolling_keepsPodsBelowThePartition: the others follow the template, and those without an ordinal are not known to.
+func TestRolling_keepsPodsBelowThePartition(t *testing.T) {
+	t.Parallel()
+	pods := []*snapshot.Pod{{Name: "web-0"}, {Name: "web-1"}, {Name: "web-2"}, {Name: "web"}}
+	for name, tt := range map[string]struct {
+		rolling Rolling
+		want    string
+	}{
+		"a partition":                 {Rolling{Hold: "partition", Below: 2}, "web-0 web-1 web"},
+		"a strategy that keeps all":   {Rolling{Hold: "OnDelete"}, "web-0 web-1 web-2 web"},
+		"a rollout of all":            {Rolling{}, ""},
+		"a partition beyond all pods": {Rolling{Hold: "partition", Below: 5}, "web-0 web-1 web-2 web"},
+	} {
+		var got []string
+		for _, p := range tt.rolling.Kept(pods) {
+			got = append(got, p.Name)
+		}
+		if strings.Join(got, " ") != tt.want {
+			t.Errorf("%s: it keeps %v, want %s", name, got, tt.want)
+		}
 	}
 }

@@ -75,6 +75,8 @@ type Workload struct {
 type Rolling struct {
 	// Hold reports why running pods do not follow by themselves, empty where they do.
 	Hold string
+	// Below is set where Hold is about the pods of a StatefulSet with a lower ordinal alone: the others follow.
+	Below int
 	// WayOut reports what to do about it.
 	WayOut string
 	// Immutable is set where the template cannot be changed at all.
@@ -90,6 +92,20 @@ type Rolling struct {
 	Pauses Stop
 	// Stands is set if the present rollout stands still.
 	Stands Stop
+}
+
+// Keeps reports whether a running pod, by its name, does not follow a change by itself.
+func (r Rolling) Keeps(pod string) bool {
+	if r.Hold == "" || r.Below == 0 {
+		return r.Hold != ""
+	}
+	_, ordinal, known := snapshot.Ordinal(pod)
+	return !known || ordinal < r.Below
+}
+
+// Kept returns those of some pods that do not follow a change by themselves.
+func (r Rolling) Kept(pods []*snapshot.Pod) []*snapshot.Pod {
+	return slices.DeleteFunc(slices.Clone(pods), func(p *snapshot.Pod) bool { return !r.Keeps(p.Name) })
 }
 
 // Pace is how many more pods than wanted a rollout may create, and how many of the wanted ones may be unavailable.

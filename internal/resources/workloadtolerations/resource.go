@@ -100,7 +100,7 @@ func (r *workloadTolerations) note(desired wanted, observed observation, plan *p
 	var out []planner.PlannedTolerations
 	for _, w := range observed.workloads {
 		p := planner.PlannedTolerations{
-			Ref: w.Ref, Path: w.Path, Pods: w.Pods, Wanted: desired.claim.Tolerations, Waits: !desired.noWait, Hold: w.Rolling.Hold, WayOut: w.Rolling.WayOut, Later: w.Rolling.Later,
+			Ref: w.Ref, Path: w.Path, Pods: w.Pods, Wanted: desired.claim.Tolerations, Waits: !desired.noWait, Hold: w.Rolling.Hold, Below: w.Rolling.Below, WayOut: w.Rolling.WayOut, Later: w.Rolling.Later,
 			Before: w.Tolerations, After: w.Tolerations, Workload: w,
 		}
 		if plan != nil {

@@ -130,10 +130,18 @@ func Held(hold *rollout.HoldError, at WorkloadAt) diag.Diagnostic {
 	detail += "\n\nTo fix this: " + w.Rolling.WayOut + "." + after
 	attribute := at.Workload
 	if !w.Rolling.Immutable && at.Wait != nil {
-		detail += " Or set " + at.Wait.String() + " = false to change the template alone. Pods then get the tolerations when they are recreated, and no taint may rely on them before all pods have them."
+		detail += " Or set " + at.Wait.String() + " = false to change the template alone. " + later(w) + ", and no taint may rely on them before all pods have them."
 		attribute = *at.Wait
 	}
 	return diag.NewAttributeErrorDiagnostic(attribute, summary, detail)
+}
+
+// later reports when pods get tolerations that nothing waits for.
+func later(w *workload.Workload) string {
+	if w.Rolling.Below > 0 {
+		return "Pods below the partition then keep the old template, also when they are recreated, until it is lowered"
+	}
+	return "Pods then get the tolerations when they are recreated"
 }
 
 // RefuseHeld refuses a change of a workload that its running pods would not follow,
@@ -143,13 +151,13 @@ func RefuseHeld(t planner.Tolerations, snapshot *snapshot.Snapshot, plan planner
 	for _, step := range plan.Steps {
 		written = written || step.Workload != nil && step.Workload.Ref == t.Workload.Ref && step.Template() && step.Kind != planner.Wait
 	}
-	lacking := planner.Lacking(snapshot, t.Workload, t.Claim.Tolerations, t.Pin.Labels)
+	kept := t.Workload.Rolling.Kept(planner.Lacking(snapshot, t.Workload, t.Claim.Tolerations, t.Pin.Labels))
 	switch {
 	case written && t.Workload.Rolling.Immutable:
-	case t.Workload.Rolling.Hold == "" || t.NoWait || t.Claim.Release || len(lacking) == 0:
+	case t.NoWait || t.Claim.Release || len(kept) == 0:
 		return true
 	}
-	diags.Append(Held(&rollout.HoldError{Workload: t.Workload, Pods: lacking, Written: planner.Holds(t.Workload.Tolerations, t.Claim.Tolerations)}, at))
+	diags.Append(Held(&rollout.HoldError{Workload: t.Workload, Pods: kept, Written: planner.Holds(t.Workload.Tolerations, t.Claim.Tolerations)}, at))
 	return false
 }
 
