@@ -26,6 +26,7 @@ const (
 	ofVictims
 	ofEvictions
 	ofVolumes
+	ofAges
 )
 
 func newChance(seed uint64, order int) chance { return chance(seed).of(ofOrders, uint64(order)) } //nolint:gosec // Orders count from 0.

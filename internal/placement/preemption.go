@@ -34,6 +34,8 @@ func (s *simulation) preempt(r *replacement) (int32, bool) {
 		return -1, false
 	}
 	best := s.choose(candidates, chance)
+	// A StatefulSet creates the first of its pods first, whichever of them the scheduler has deleted before.
+	slices.SortFunc(best.victims, func(a, b occupant) int { return a.pod.Compare(b.pod) })
 	for _, v := range best.victims {
 		s.evict(best.node, v)
 	}
@@ -147,11 +149,11 @@ func (s *simulation) dryRun(c *class, i int32) (candidate, bool) {
 	if !fits {
 		out.victims = lower // To be put back below.
 	} else {
-		slices.SortFunc(lower, moreImportant)
+		slices.SortFunc(lower, s.moreImportant)
 		protected, others := s.budgets.split(s, lower)
 		out.violations = t.reprieve(&out, protected)
 		t.reprieve(&out, others)
-		slices.SortFunc(out.victims, moreImportant)
+		slices.SortFunc(out.victims, s.moreImportant)
 	}
 	if t.alone == nil {
 		for _, o := range out.victims {
@@ -194,12 +196,15 @@ func (o occupant) started() int64 {
 	return o.pod.Since
 }
 
-// moreImportant orders pods by falling priority, then by age
-// (k8s.io/kubernetes v1.37.2 pkg/scheduler/framework/preemption/util.go, MoreImportantVictim).
-func moreImportant(a, b occupant) int {
+// moreImportant orders pods by falling priority, then by age in seconds, and by chance where they are of one age: the
+// scheduler does not sort these (k8s.io/kubernetes v1.37.2 pkg/scheduler/framework/preemption/util.go, MoreImportantVictim).
+func (s *simulation) moreImportant(a, b occupant) int {
 	x, _ := a.demand()
 	y, _ := b.demand()
-	return cmp.Or(cmp.Compare(y.Priority, x.Priority), cmp.Compare(a.started(), b.started()), a.pod.Compare(b.pod))
+	if c := cmp.Or(cmp.Compare(y.Priority, x.Priority), cmp.Compare(a.started(), b.started())); c != 0 {
+		return c
+	}
+	return cmp.Or(cmp.Compare(s.chance.of(ofAges, nameOfPod(a.pod)), s.chance.of(ofAges, nameOfPod(b.pod))), a.pod.Compare(b.pod))
 }
 
 // choose returns the candidate that costs least, and of equal ones one by chance.

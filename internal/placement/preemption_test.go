@@ -279,3 +279,30 @@ func TestPreemption_makesRoomForPodsThatPreemptNone(t *testing.T) {
 		t.Errorf("Pending: first %v, second %v, preempted %v", first.Pending, second.Pending, out.Preempted)
 	}
 }
+
+// TestPreemption_chanceDecidesBetweenPodsOfOneAge: the scheduler sorts such pods in any order.
+func TestPreemption_chanceDecidesBetweenPodsOfOneAge(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		ages [2]int64
+		want Range
+	}{
+		"of one age":             {[2]int64{5, 5}, Range{0, 1}},
+		"the other one is older": {[2]int64{5, 4}, exactly(1)},
+		"it is older":            {[2]int64{4, 5}, exactly(0)},
+	} {
+		out := newWorld(having(node("n1"), 9, 9), having(node("n2"), 4, 4)).
+			run(replicas("web", "n1", 1, asking(2, 2), priority(10))...).
+			run(replicas("a", "n2", 1, asking(2, 2), since(tt.ages[0]))...).
+			run(replicas("b", "n2", 1, asking(2, 2), since(tt.ages[1]))...).simulate()
+		got := Range{}
+		for _, w := range out.Workloads {
+			if w.Name == "a" {
+				got = w.Preempted
+			}
+		}
+		if got != tt.want || out.Preempted != exactly(1) {
+			t.Errorf("%s: %v of a, %v in all are preempted, want %v of a", name, got, out.Preempted, tt.want)
+		}
+	}
+}
