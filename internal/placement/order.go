@@ -24,7 +24,7 @@ func (s *simulation) run(seed uint64, order int) {
 	}
 	s.rank(order)
 	s.running, s.anyNode, s.parallel, s.prompt = true, order%5 == 4, order%3 == 1, order%2 == 1
-	s.recovers = order%2 == 0
+	s.recovers, s.lags = order%2 == 0, order%3 != 2
 	s.nominates, s.nominees = order%4 != 3 && s.rules.count() > 0, s.nominees[:0]
 	s.delay(order)
 	s.decide(order)
@@ -75,6 +75,7 @@ func (s *simulation) reset() {
 	s.vacated = false
 	clear(s.isPreempted)
 	clear(s.failures.preempted)
+	clear(s.terminating)
 	s.dropVictims()
 	for _, r := range s.replacements {
 		r.node, r.nominee, r.nominations, r.yielded, r.created, r.since, r.delayed, r.deleted, r.refused, r.binding, r.ended = -1, false, 0, false, false, 0, false, false, nil, nil, false

@@ -16,6 +16,16 @@ type candidate struct {
 	victims []occupant
 	// violations counts those that their PodDisruptionBudgets do not allow to evict.
 	violations int
+	// all are the victims beside those of pods before, which have not terminated. It is nil where there are none of these.
+	all []occupant
+}
+
+// counted are the victims by which the candidate is compared.
+func (c *candidate) counted() []occupant {
+	if c.all != nil {
+		return c.all
+	}
+	return c.victims
 }
 
 // preempt makes room for a pod that no node takes, by evicting pods of a lower priority from one
@@ -38,6 +48,9 @@ func (s *simulation) preempt(r *replacement) (int32, bool) {
 	slices.SortFunc(best.victims, func(a, b occupant) int { return a.pod.Compare(b.pod) })
 	for _, v := range best.victims {
 		s.evict(best.node, v)
+		if s.lags {
+			s.terminating[best.node] = append(s.terminating[best.node], terminatingVictim{v, c.demand.Priority})
+		}
 	}
 	return best.node, true
 }
@@ -154,6 +167,7 @@ func (s *simulation) dryRun(c *class, i int32) (candidate, bool) {
 		out.violations = t.reprieve(&out, protected)
 		t.reprieve(&out, others)
 		slices.SortFunc(out.victims, s.moreImportant)
+		s.countTerminating(c, &out, lower)
 	}
 	if t.alone == nil {
 		for _, o := range out.victims {
@@ -217,9 +231,10 @@ func (s *simulation) choose(candidates []candidate, chance chance) candidate {
 func cheapest(candidates []candidate) []int {
 	type cost struct{ violations, highest, sum, count, age int64 }
 	of := func(c *candidate) cost {
-		first, _ := c.victims[0].demand()
-		out := cost{violations: int64(c.violations), highest: int64(first.Priority), count: int64(len(c.victims)), age: -c.victims[0].started()}
-		for _, v := range c.victims {
+		victims := c.counted()
+		first, _ := victims[0].demand()
+		out := cost{violations: int64(c.violations), highest: int64(first.Priority), count: int64(len(victims)), age: -victims[0].started()}
+		for _, v := range victims {
 			d, _ := v.demand()
 			// A few pods of a negative priority cost less than many.
 			out.sum += int64(d.Priority) + math.MaxInt32 + 1

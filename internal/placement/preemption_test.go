@@ -191,6 +191,34 @@ func TestPreemption_budgetsRecoverWhereReplacementsArePlacedEarlier(t *testing.T
 	}
 }
 
+// Two pods preempt: the victim of the first one may not have terminated when the second one is tried, and its node then
+// costs one violation of a PodDisruptionBudget more than the other node, whose pod has the higher priority.
+func TestPreemption_victimsThatHaveNotTerminatedCostAgain(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		allowed int32
+		want    Range
+	}{
+		"no disruption is allowed": {0, Range{0, 1}},
+		"all disruptions are":      {9, exactly(0)},
+	} {
+		out := newWorld(having(node("n1"), 9, 9), having(node("n2"), 4, 4), having(node("n3"), 2, 2)).
+			run(replicas("web", "n1", 2, asking(2, 2), priority(10))...).
+			run(replicas("low", "n2", 2, asking(2, 2), labelledAs("app", "low"))...).
+			run(replicas("high", "n3", 1, asking(2, 2), priority(9), patient, labelledAs("app", "high"))...).
+			protect("low", tt.allowed).protect("high", tt.allowed).simulate()
+		got := Range{}
+		for _, w := range out.Workloads {
+			if w.Name == "high" {
+				got = w.Preempted
+			}
+		}
+		if got != tt.want || out.Preempted != exactly(2) {
+			t.Errorf("%s: %v of high, %v in all are preempted, want %v of high", name, got, out.Preempted, tt.want)
+		}
+	}
+}
+
 func TestPreemption_goesOnWithWhatReplacesTheVictim(t *testing.T) {
 	t.Parallel()
 	w := newWorld(having(node("n1"), 9, 9), having(node("n2"), 4, 4), having(node("n3"), 4, 4)).

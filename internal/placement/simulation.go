@@ -100,6 +100,10 @@ type simulation struct {
 	// been tried: nominees are these pods.
 	nominates bool
 	nominees  []*replacement
+	// lags is set for an order in which victims have not terminated before the pods that are queued have been tried:
+	// terminating are these, by node.
+	lags        bool
+	terminating map[int32][]terminatingVictim
 	// lingering is set while pods that are gone at this moment count for others.
 	lingering bool
 	// freed counts how often room became free: a pod that found none finds none before.
@@ -175,7 +179,7 @@ func newSimulation(f *Finder, evicted []Eviction) *simulation {
 	f.allPlaces()
 	s := &simulation{
 		Finder: f, effort: effort{limit: workLimit}, classes: map[classKey]*class{}, evicted: make(map[*snapshot.Pod]int64, len(evicted)), leaves: make([]bool, len(f.places)),
-		byKey: map[snapshot.WorkloadKey]int{}, groups: map[groupKey]*Group{}, sets: map[string]*statefulSet{}, isPreempted: map[*snapshot.Pod]bool{}, victims: map[*snapshot.Pod]Eviction{}, unfit: map[*snapshot.Pod]bool{}, failures: newFailures(), isUndecided: map[*snapshot.Pod]*undecided{}, unmodelledRanges: map[string]bool{},
+		byKey: map[snapshot.WorkloadKey]int{}, groups: map[groupKey]*Group{}, sets: map[string]*statefulSet{}, isPreempted: map[*snapshot.Pod]bool{}, terminating: map[int32][]terminatingVictim{}, victims: map[*snapshot.Pod]Eviction{}, unfit: map[*snapshot.Pod]bool{}, failures: newFailures(), isUndecided: map[*snapshot.Pod]*undecided{}, unmodelledRanges: map[string]bool{},
 		base: make([]nodeState, len(f.places)), now: make([]nodeState, len(f.places)), order: make([]int32, len(f.places)), nodeNames: make([]uint64, len(f.places)), evictions: evicted,
 	}
 	s.attachments = newAttachments(s.snapshot)
@@ -342,6 +346,7 @@ func (s *simulation) placeQueued() (placed bool) {
 				placed = true
 			}
 		}
+		clear(s.terminating)
 		bound, queued := s.bindNominees()
 		if placed = placed || bound; !bound && !queued {
 			return placed
