@@ -93,6 +93,8 @@ type evaluation struct {
 	// jobs are the pods of Jobs that the change evicts, or may evict.
 	jobs map[types.UID]*jobPods
 	daemons
+	// ended are the pods that failed Jobs delete, or may delete.
+	ended map[*snapshot.Pod]bool
 	// nodes finds places for the pods that replace those that leave.
 	nodes *placement.Finder
 }
@@ -328,10 +330,10 @@ func (e *evaluation) group(before, after []corev1.Taint) int {
 }
 
 // leaving returns which pods of a node do not keep their places on it, nil where all do: those
-// that a drain evicts, those that the node's taints may evict, and those that other changes of the same run evict or
-// replace.
+// that a drain evicts, those that the node's taints may evict, those that failed Jobs delete, and those that other
+// changes of the same run evict or replace.
 func (e *evaluation) leaving(name string) func(*snapshot.Pod) bool {
-	others := either(e.mayLeave(name), e.leavesElsewhere(name))
+	others := either(either(e.mayLeave(name), e.leavesElsewhere(name)), e.ends())
 	if !e.change.Drains[name] {
 		return others
 	}

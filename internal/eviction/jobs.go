@@ -113,14 +113,17 @@ func (e *evaluation) podsOfJobs(r *Report) map[types.UID]*jobPods {
 
 // failJobs notes the evicted pods whose Jobs create no others because too many of their pods fail.
 func (e *evaluation) failJobs(r *Report) {
-	failed := map[types.UID]*jobPods{}
+	endings := map[types.UID]*jobEnding{}
 	e.jobs = e.podsOfJobs(r)
 	for uid, of := range e.jobs {
-		fate := jobFate{unknown: true}
-		if job := e.snapshot.Jobs[uid]; job != nil {
+		fate, job := jobFate{unknown: true}, e.snapshot.Jobs[uid]
+		if job != nil {
 			fate = fateOf(job, of.disrupted, len(of.evicted), of.perhaps)
 		}
 		r.UnknownJobs = r.UnknownJobs || fate.unknown
+		if ends := ending(job, fate, of); ends != nil {
+			endings[uid] = ends
+		}
 		if fate.fails == "" {
 			continue
 		}
@@ -128,11 +131,8 @@ func (e *evaluation) failJobs(r *Report) {
 			v.Lost, v.NoPlace, v.Rejected, v.Fails = true, false, false, fate.fails
 			v.Reason += "; " + fate.String()
 		}
-		if fate.fails == jobFails {
-			failed[uid] = of
-		}
 	}
-	e.endOthers(failed)
+	e.endOthers(r, endings)
 }
 
 // ofFailedJobs are the evicted pods of Jobs that fail by it.
@@ -144,35 +144,6 @@ func (r *Report) ofFailedJobs() map[*snapshot.Pod]bool {
 		}
 	}
 	return out
-}
-
-// endOthers notes how many other pods of failed Jobs are deleted with them, on nodes that do not change as well.
-func (e *evaluation) endOthers(failed map[types.UID]*jobPods) {
-	if len(failed) == 0 {
-		return
-	}
-	others := map[types.UID]int{}
-	count := func(pods []*snapshot.Pod) {
-		for _, p := range pods {
-			if p.Controller != nil && !p.Completed && !p.Terminating {
-				others[p.Controller.UID]++
-			}
-		}
-	}
-	for _, pods := range e.snapshot.Pods {
-		count(pods)
-	}
-	count(e.snapshot.Waiting)
-	for uid, of := range failed {
-		n := others[uid] - len(of.evicted)
-		if n <= 0 {
-			continue
-		}
-		for _, v := range of.evicted {
-			v.OtherPods = n
-			v.Reason += fmt.Sprintf(", which deletes %d more", n)
-		}
-	}
 }
 
 // ending is what becomes of a pod's Job when preemption evicts so many of its pods beside those that the change evicts.

@@ -21,15 +21,19 @@ import (
 // Does returns what the change of the report is to other changes of the same run.
 func (r *Report) Does() *snapshot.Others {
 	pods := map[string]map[types.UID]snapshot.Departure{}
+	note := func(pod *snapshot.Pod, one snapshot.Departure) {
+		if pods[pod.Node] == nil {
+			pods[pod.Node] = map[types.UID]snapshot.Departure{}
+		}
+		pods[pod.Node][pod.UID] = one
+	}
 	for i := range r.Pods {
-		v := &r.Pods[i]
-		if !v.Leaves() && v.Verdict != Unknown {
-			continue
+		if v := &r.Pods[i]; v.Leaves() || v.Verdict == Unknown {
+			note(v.Pod, snapshot.Departure{After: v.AfterSeconds, Unsure: v.Verdict == Unknown, Lost: v.Fails != ""})
 		}
-		if pods[v.Pod.Node] == nil {
-			pods[v.Pod.Node] = map[types.UID]snapshot.Departure{}
-		}
-		pods[v.Pod.Node][v.Pod.UID] = snapshot.Departure{After: v.AfterSeconds, Unsure: v.Verdict == Unknown, Lost: v.Fails != ""}
+	}
+	for _, p := range r.Ended {
+		note(p.Pod, snapshot.Departure{After: p.After, Unsure: p.Unsure, Lost: true})
 	}
 	return r.does.And(&snapshot.Others{Evicted: pods})
 }
@@ -135,6 +139,7 @@ func (e *evaluation) elsewhere(verdicts []PodVerdict) []placement.Eviction {
 		return nil
 	}
 	own := map[*snapshot.Pod]bool{}
+	maps.Copy(own, e.ended)
 	for i := range verdicts {
 		if v := &verdicts[i]; v.Leaves() || v.Verdict == Unknown {
 			own[v.Pod] = true

@@ -23,6 +23,8 @@ type Report struct {
 	Gaps []string
 	// Deletes is set where drains delete the pods in place of evictions.
 	Deletes bool
+	// Ended are the pods that failed Jobs delete beside the evicted ones, sorted by namespace and name.
+	Ended []EndedPod
 	// UnknownJobs is set where it is not known whether a Job creates other pods in the place of evicted ones.
 	UnknownJobs bool
 

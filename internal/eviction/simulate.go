@@ -28,7 +28,7 @@ func (r *Report) Outcome() *placement.Outcome {
 // simulating lets a report tell the outcome of its verdicts.
 func (e *evaluation) simulating(r *Report) {
 	r.outcome = sync.OnceValue(func() *placement.Outcome {
-		own, elsewhere := e.evictions(r.Pods), e.elsewhere(r.Pods)
+		own, elsewhere := slices.Concat(e.evictions(r.Pods), r.endings()), e.elsewhere(r.Pods)
 		replaced := func(one placement.Eviction) bool { return one.Scheduling != nil }
 		alone := !slices.ContainsFunc(own, replaced)
 		if alone && !slices.ContainsFunc(elsewhere, replaced) {
@@ -113,7 +113,7 @@ const notCreated = "not_created"
 
 // evictions lists the pods that verdicts evict, with what their controllers create instead:
 //   - Nothing replaces a bare pod, and a pod of a DaemonSet only where its node takes it again.
-//   - A Job that fails replaces none.
+//   - A Job that fails replaces none. Of its other pods the endings tell.
 //   - A completed pod holds no room, and the kubelet puts back the mirror of a static pod.
 //   - A StatefulSet whose podManagementPolicy is not known creates its pods one after the other in some
 //     orders, and in parallel in others.
@@ -121,7 +121,7 @@ func (e *evaluation) evictions(verdicts []PodVerdict) []placement.Eviction {
 	var out []placement.Eviction
 	for i := range verdicts {
 		v := &verdicts[i]
-		if !v.Leaves() && v.Verdict != Unknown || v.Pod.Completed || v.Pod.Mirror {
+		if !v.Leaves() && v.Verdict != Unknown || v.Pod.Completed || v.Pod.Mirror || e.ended[v.Pod] {
 			continue
 		}
 		one := placement.Eviction{Pod: v.Pod, After: v.AfterSeconds, Unsure: v.Verdict == Unknown, Wait: e.waits(v.Pod)}

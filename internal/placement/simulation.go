@@ -264,12 +264,12 @@ func (s *simulation) join(r *replacement) {
 }
 
 // wait adds a pod that was Pending before the change. One that no scheduler may place yet does
-// not compete.
+// not compete, nor does one that is deleted.
 func (s *simulation) wait(pod *snapshot.Pod) {
-	if pod.Terminating || pod.Completed || pod.Gated {
+	if _, deleted := s.evicted[pod]; deleted || pod.Terminating || pod.Completed || pod.Gated {
 		return
 	}
-	r := &replacement{pod: pod, class: s.classOf(pod, pod.Scheduling, pod.Requests()), waiting: true, workload: s.workload(pod), node: -1, after: math.MinInt64, evicted: math.MinInt64, name: nameOfPod(pod)}
+	r := &replacement{pod: pod, class: s.classOf(pod, pod.Scheduling, pod.Requests()), waiting: true, workload: s.workload(pod), node: -1, after: math.MinInt64, evicted: math.MinInt64, name: nameOfPod(pod), perhaps: s.isUndecided[pod] != nil}
 	if pod.Controller != nil && s.sets[string(pod.Controller.UID)] != nil {
 		s.enlist(r)
 	}

@@ -1,0 +1,125 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package eviction
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/placement"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
+)
+
+// EndedPod is a pod that its Job deletes, since it fails by the eviction of others. Its node may not change at all.
+type EndedPod struct {
+	Pod   *snapshot.Pod
+	Owner snapshot.Owner
+	// After is the delay in seconds.
+	After int64
+	// Unsure is set where it is not known whether the Job fails, Unread beside it where the Job was not read.
+	Unsure, Unread bool
+	// judged is set for a pod that has a verdict already: it may be evicted itself.
+	judged bool
+}
+
+// jobEnding is a Job that fails, or may fail, with the evicted pods by which it does.
+type jobEnding struct {
+	EndedPod
+	of *jobPods
+}
+
+// untilSynced is how long a Job's controller waits before it looks at the Job, in seconds
+// (k8s.io/kubernetes v1.37.2 pkg/controller/job/job_controller.go, SyncJobBatchPeriod).
+const untilSynced = 1
+
+// ending returns how a Job ends by its fate, nil where it goes on. A Job that fails deletes its other pods without
+// back-off (k8s.io/kubernetes v1.37.2 pkg/controller/job/job_controller.go, deleteActivePods).
+func ending(j *snapshot.Job, fate jobFate, of *jobPods) *jobEnding {
+	switch {
+	case fate.unknown:
+		return &jobEnding{EndedPod{Unsure: true, Unread: j == nil}, of}
+	case fate.fails != jobFails:
+		return nil
+	}
+	seconds := make([]int64, len(of.evicted))
+	for i, v := range of.evicted {
+		seconds[i] = v.AfterSeconds
+	}
+	slices.Sort(seconds)
+	enough := 0
+	for enough < len(seconds)-1 && fateOf(j, of.disrupted, enough+1, 0).fails != jobFails {
+		enough++
+	}
+	return &jobEnding{EndedPod{After: seconds[enough] + untilSynced}, of}
+}
+
+// endOthers notes the other pods of Jobs that fail, or may fail, on nodes that do not change as well, and how many
+// they are.
+func (e *evaluation) endOthers(r *Report, endings map[types.UID]*jobEnding) {
+	if len(endings) == 0 {
+		return
+	}
+	verdicts := map[*snapshot.Pod]Verdict{}
+	for i := range r.Pods {
+		if r.Pods[i].Verdict != Stays {
+			verdicts[r.Pods[i].Pod] = r.Pods[i].Verdict
+		}
+	}
+	for _, pods := range e.snapshot.Pods {
+		e.end(r, endings, verdicts, pods)
+	}
+	e.end(r, endings, verdicts, e.snapshot.Waiting)
+	slices.SortFunc(r.Ended, func(a, b EndedPod) int { return a.Pod.Compare(b.Pod) })
+	e.ended = map[*snapshot.Pod]bool{}
+	others := map[types.UID]int{}
+	for _, p := range r.Ended {
+		if e.ended[p.Pod] = true; !p.Unsure {
+			others[p.Pod.Controller.UID]++
+		}
+	}
+	for uid, n := range others {
+		for _, v := range endings[uid].of.evicted {
+			v.OtherPods = n
+			v.Reason += fmt.Sprintf(", which deletes %d more", n)
+		}
+	}
+	// What nodes have left was counted without them.
+	e.nodes = placement.New(e.snapshot, e.placing(), e.comparison == ComparisonOn)
+}
+
+// end adds those of the pods that Jobs delete, but for evicted ones.
+func (e *evaluation) end(r *Report, endings map[types.UID]*jobEnding, verdicts map[*snapshot.Pod]Verdict, pods []*snapshot.Pod) {
+	for _, p := range pods {
+		if p.Controller == nil || p.Completed || p.Terminating || endings[p.Controller.UID] == nil {
+			continue
+		}
+		one, verdict := endings[p.Controller.UID].EndedPod, verdicts[p]
+		one.Pod, one.Owner, one.judged = p, e.snapshot.Owner(p), verdict == Unknown
+		elsewhere := e.leavesElsewhere(p.Node)
+		if cmp.Or(verdict, Unknown) != Unknown || one.Unsure && (one.judged || elsewhere != nil && elsewhere(p)) {
+			continue
+		}
+		r.Ended = append(r.Ended, one)
+	}
+}
+
+// ends returns which pods failed Jobs delete, nil for none.
+func (e *evaluation) ends() func(*snapshot.Pod) bool {
+	if len(e.ended) == 0 {
+		return nil
+	}
+	return func(pod *snapshot.Pod) bool { return e.ended[pod] }
+}
+
+// endings lists these pods for a simulation: nothing replaces them.
+func (r *Report) endings() []placement.Eviction {
+	out := make([]placement.Eviction, len(r.Ended))
+	for i, p := range r.Ended {
+		out[i] = placement.Eviction{Pod: p.Pod, After: p.After, Unsure: p.Unsure}
+	}
+	return out
+}
