@@ -22,8 +22,6 @@ type EndedPod struct {
 	After int64
 	// Unsure is set where it is not known whether the Job fails, Unread beside it where the Job was not read.
 	Unsure, Unread bool
-	// judged is set for a pod that has a verdict already: it may be evicted itself.
-	judged bool
 }
 
 // jobEnding is a Job that fails, or may fail, with the evicted pods by which it does.
@@ -98,9 +96,9 @@ func (e *evaluation) end(r *Report, endings map[types.UID]*jobEnding, verdicts m
 			continue
 		}
 		one, verdict := endings[p.Controller.UID].EndedPod, verdicts[p]
-		one.Pod, one.Owner, one.judged = p, e.snapshot.Owner(p), verdict == Unknown
+		one.Pod, one.Owner = p, e.snapshot.Owner(p)
 		elsewhere := e.leavesElsewhere(p.Node)
-		if cmp.Or(verdict, Unknown) != Unknown || one.Unsure && (one.judged || elsewhere != nil && elsewhere(p)) {
+		if cmp.Or(verdict, Unknown) != Unknown || one.Unsure && (verdict == Unknown || elsewhere != nil && elsewhere(p)) {
 			continue
 		}
 		r.Ended = append(r.Ended, one)
@@ -122,4 +120,47 @@ func (r *Report) endings() []placement.Eviction {
 		out[i] = placement.Eviction{Pod: p.Pod, After: p.After, Unsure: p.Unsure}
 	}
 	return out
+}
+
+// endedBeside returns those of the ended pods that have no verdict by which they count already. Jobs that were not
+// read are assumed to go on.
+func (r *Report) endedBeside() []EndedPod {
+	counted := map[string]bool{}
+	for i := range r.Pods {
+		if len(r.Ended) > 0 && r.Pods[i].Verdict != Stays {
+			counted[r.Pods[i].Pod.Key()] = true
+		}
+	}
+	return slices.DeleteFunc(slices.Clone(r.Ended), func(p EndedPod) bool { return p.Unread || counted[p.Pod.Key()] })
+}
+
+// joinEnded makes one list of two, in which a pod that a Job is sure to delete counts as that.
+func joinEnded(a, b []EndedPod) []EndedPod {
+	out := slices.Concat(a, b)
+	slices.SortStableFunc(out, func(a, b EndedPod) int {
+		return cmp.Or(a.Pod.Compare(b.Pod), certainFirst(a.Unsure, b.Unsure), certainFirst(a.Unread, b.Unread))
+	})
+	return slices.CompactFunc(out, func(a, b EndedPod) bool { return a.Pod.Key() == b.Pod.Key() })
+}
+
+func certainFirst(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case a:
+		return 1
+	default:
+		return -1
+	}
+}
+
+// endedOn returns the ended pods whose Jobs have pods that do not stay.
+func (r *Report) endedOn() []EndedPod {
+	jobs := map[types.UID]bool{}
+	for i := range r.Pods {
+		if p := r.Pods[i].Pod; p.Controller != nil && r.Pods[i].Verdict != Stays {
+			jobs[p.Controller.UID] = true
+		}
+	}
+	return slices.DeleteFunc(slices.Clone(r.Ended), func(p EndedPod) bool { return !jobs[p.Pod.Controller.UID] })
 }

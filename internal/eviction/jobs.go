@@ -135,13 +135,16 @@ func (e *evaluation) failJobs(r *Report) {
 	e.endOthers(r, endings)
 }
 
-// ofFailedJobs are the evicted pods of Jobs that fail by it.
+// ofFailedJobs are the pods of Jobs that fail, evicted and deleted ones.
 func (r *Report) ofFailedJobs() map[*snapshot.Pod]bool {
 	out := map[*snapshot.Pod]bool{}
 	for _, v := range r.Pods {
 		if v.Fails != "" {
 			out[v.Pod] = true
 		}
+	}
+	for _, p := range r.Ended {
+		out[p.Pod] = out[p.Pod] || !p.Unsure
 	}
 	return out
 }

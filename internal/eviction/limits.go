@@ -42,9 +42,9 @@ type Limits struct {
 type Excess struct {
 	Limit Limit
 	// Count is how many pods count, the upper end where that depends on the order, and Allowed how many
-	// may. Preempted are those of them that preemption evicts elsewhere, and Others those that are missing of what
-	// other changes of the run evict, since this change takes the room.
-	Count, Allowed, Preempted, Others int
+	// may. Preempted are those of them that preemption evicts elsewhere, Ended those that failed Jobs delete, and Others
+	// those that are missing of what other changes of the run evict, since this change takes the room.
+	Count, Allowed, Preempted, Ended, Others int
 	// Of is the id of the resource whose limit it is, "" for the resource that is planned.
 	Of string
 	// Pods are their names, those of max_pending apart: replacements have none yet.
@@ -89,8 +89,8 @@ func (l Limits) Allow(report *Report) error {
 }
 
 // Check compares a report with the limits. Every verdict but stays counts, and so do pods whose outcome
-// is unknown and those that preemption evicts elsewhere, a range with its upper end. Completed pods do
-// not. Errors: *LimitsError.
+// is unknown, those that preemption evicts elsewhere and those that failed Jobs delete, a range with its upper end.
+// Completed pods do not. Errors: *LimitsError.
 func (l Limits) Check(report *Report) error {
 	if !l.Set() {
 		return nil
@@ -160,11 +160,18 @@ func (l Limits) unapproved(report *Report) Excess {
 	return out
 }
 
-// evicts names the pods that do not stay, and those that preemption evicts elsewhere in any order.
+// evicts names the pods that do not stay, those that failed Jobs delete, and those that preemption evicts elsewhere in
+// any order.
 func (r *Report) evicts(match func(*snapshot.Pod, snapshot.Owner) bool) (out Excess) {
 	for _, v := range r.Pods {
 		if v.Verdict != Stays && !v.Pod.Completed && match(v.Pod, v.Owner) {
 			out.Pods, out.Certain = append(out.Pods, v.Pod.Key()), out.Certain || v.Leaves()
+		}
+	}
+	for _, p := range r.endedBeside() {
+		if match(p.Pod, p.Owner) {
+			out.Pods, out.Certain = append(out.Pods, p.Pod.Key()), out.Certain || !p.Unsure
+			out.Ended++
 		}
 	}
 	outcome := r.Outcome()
@@ -186,5 +193,6 @@ func (r *Report) On(nodes []string) *Report {
 		on[name] = true
 	}
 	out.Pods = slices.DeleteFunc(slices.Clone(r.Pods), func(v PodVerdict) bool { return !on[v.Pod.Node] })
+	out.Ended = out.endedOn()
 	return &out
 }

@@ -47,7 +47,7 @@ func Join(reports ...*Report) *Report {
 		out.Deletes = out.Deletes && r.Deletes
 		out.Nodes, out.Gaps = append(out.Nodes, r.Nodes...), append(out.Gaps, r.Gaps...)
 		out.unread, out.UnknownJobs = out.unread || r.unread, out.UnknownJobs || r.UnknownJobs
-		out.does, out.mayFailJobs = out.does.And(r.does), out.mayFailJobs || r.mayFailJobs
+		out.does, out.Ended, out.mayFailJobs = out.does.And(r.does), joinEnded(out.Ended, r.Ended), out.mayFailJobs || r.mayFailJobs
 		for _, v := range r.Pods {
 			i, known := at[v.Pod.Key()]
 			switch {

@@ -117,9 +117,5 @@ func excess(e *eviction.LimitsError, x eviction.Excess) string {
 		}
 		return fmt.Sprintf("%s %s be %s that --only does not list, of %s", pods, verb, removed, message.Some(names))
 	}
-	elsewhere := ""
-	if x.Preempted > 0 {
-		elsewhere = fmt.Sprintf(" (%d elsewhere, by preemption)", x.Preempted)
-	}
-	return fmt.Sprintf("%s %s be %s%s, and --max-pods allows %d", pods, verb, removed, elsewhere, x.Allowed)
+	return fmt.Sprintf("%s %s be %s%s, and --max-pods allows %d", pods, verb, removed, message.Elsewhere(x), x.Allowed)
 }

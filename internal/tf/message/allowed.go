@@ -66,7 +66,7 @@ func exceeds(e *eviction.LimitsError, x eviction.Excess) string {
 		return unapproved(e, x, verb)
 	case eviction.MaxPods:
 	}
-	return fmt.Sprintf("%s %s be %s%s, and max_pods allows %d", pods, verb, removed, elsewhere(x), x.Allowed)
+	return fmt.Sprintf("%s %s be %s%s, and max_pods allows %d", pods, verb, removed, Elsewhere(x), x.Allowed)
 }
 
 // Uncreated reports how many of the pods that exceed max_pending are not even created, or evicted by other resources, and
@@ -88,12 +88,19 @@ func Uncreated(x eviction.Excess) string {
 	return " (" + strings.Join(parts, ", ") + ")"
 }
 
-// elsewhere reports how many of the pods run on nodes that do not change.
-func elsewhere(x eviction.Excess) string {
-	if x.Preempted == 0 {
+// Elsewhere reports how many of the pods run on nodes that do not change, or belong to Jobs that fail, "" for none.
+func Elsewhere(x eviction.Excess) string {
+	var parts []string
+	if x.Preempted > 0 {
+		parts = append(parts, fmt.Sprintf("%d elsewhere, by preemption", x.Preempted))
+	}
+	if x.Ended > 0 {
+		parts = append(parts, fmt.Sprintf("%d deleted by failed Jobs", x.Ended))
+	}
+	if len(parts) == 0 {
 		return ""
 	}
-	return fmt.Sprintf(" (%d elsewhere, by preemption)", x.Preempted)
+	return " (" + strings.Join(parts, ", ") + ")"
 }
 
 // named reports what the summary does not: the names of pods, and the other limits.

@@ -36,7 +36,7 @@ func unapproved(e *eviction.LimitsError, x eviction.Excess, verb string) string 
 	if len(e.Limits.Only) == 0 {
 		lacks = "evictions.only = [] allows none"
 	}
-	return fmt.Sprintf("%s of %s %s be %s%s, and %s", Count(x.Count, "pod"), names, verb, Removed(e.Report), elsewhere(x), lacks)
+	return fmt.Sprintf("%s of %s %s be %s%s, and %s", Count(x.Count, "pod"), names, verb, Removed(e.Report), Elsewhere(x), lacks)
 }
 
 // byDanger writes workloads in the order of the table's rows.
