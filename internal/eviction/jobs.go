@@ -17,7 +17,8 @@ import (
 
 // jobFate is what becomes of a Job, or of the indexes of its evicted pods.
 type jobFate struct {
-	// fails is what fails, "" where the Job creates other pods; unknown is set where that is not known.
+	// fails is what fails, "" where the Job creates other pods. unknown is set where it is not known whether the Job or an
+	// index fails; fails is set beside it where the Job creates no more pods in any case.
 	fails   string
 	unknown bool
 	// limit is what they exceed, "" for a Job that has ended.
@@ -36,6 +37,16 @@ func fateOf(j *snapshot.Job, disrupted bool, evicted, perhaps int) jobFate {
 	if j.Ended {
 		return jobFate{fails: jobEnded}
 	}
+	fate := fateByFailures(j, disrupted, evicted, perhaps)
+	if fate.fails == "" && j.WorkQueue && j.Succeeded > 0 {
+		// It waits for the pods that are left (manageJob).
+		fate.fails = jobEnded
+	}
+	return fate
+}
+
+// fateByFailures returns what becomes of a Job as far as failed pods decide.
+func fateByFailures(j *snapshot.Job, disrupted bool, evicted, perhaps int) jobFate {
 	var first *jobFate
 	for _, action := range j.Actions(disrupted) {
 		for _, n := range []int{evicted, evicted + perhaps} {

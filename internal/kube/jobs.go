@@ -79,11 +79,13 @@ func jobOf(o *batchv1.Job) (*snapshot.Job, bool) {
 	}
 	job := &snapshot.Job{
 		BackoffLimit: *o.Spec.BackoffLimit, Failed: o.Status.Failed, PerIndex: o.Spec.BackoffLimitPerIndex, MaxFailedIndexes: o.Spec.MaxFailedIndexes,
+		WorkQueue: o.Spec.Completions == nil, Succeeded: o.Status.Succeeded,
 		OnlyFailed: o.Spec.PodReplacementPolicy != nil && *o.Spec.PodReplacementPolicy == batchv1.Failed,
 		Ended:      o.DeletionTimestamp != nil || o.Spec.Suspend != nil && *o.Spec.Suspend || slices.ContainsFunc(o.Status.Conditions, ends),
 	}
 	if uncounted := o.Status.UncountedTerminatedPods; uncounted != nil {
-		job.Failed += int32(len(uncounted.Failed)) //nolint:gosec // An object in etcd has room for fewer.
+		job.Failed += int32(len(uncounted.Failed))       //nolint:gosec // An object in etcd has room for fewer.
+		job.Succeeded += int32(len(uncounted.Succeeded)) //nolint:gosec // An object in etcd has room for fewer.
 	}
 	if o.Status.FailedIndexes != nil {
 		job.FailedIndexes = indexes(*o.Status.FailedIndexes)

@@ -108,28 +108,31 @@ func TestJobOf(t *testing.T) {
 		status batchv1.JobStatus
 		want   *snapshot.Job
 	}{
-		"no limit":                    {},
-		"another controller":          {spec: batchv1.JobSpec{BackoffLimit: limit, ManagedBy: new("kueue.x-k8s.io/multikueue")}},
-		"Kubernetes' controller":      {spec: batchv1.JobSpec{BackoffLimit: limit, ManagedBy: new(batchv1.JobControllerName)}, want: &snapshot.Job{BackoffLimit: 6}},
-		"pods that are counted later": {spec: batchv1.JobSpec{BackoffLimit: limit}, status: batchv1.JobStatus{Failed: 2, UncountedTerminatedPods: &batchv1.UncountedTerminatedPods{Failed: []types.UID{"x"}}}, want: &snapshot.Job{BackoffLimit: 6, Failed: 3}},
-		"suspended":                   {spec: batchv1.JobSpec{BackoffLimit: limit, Suspend: new(true)}, want: &snapshot.Job{BackoffLimit: 6, Ended: true}},
-		"failed":                      {spec: batchv1.JobSpec{BackoffLimit: limit}, status: condition(batchv1.JobFailureTarget), want: &snapshot.Job{BackoffLimit: 6, Ended: true}},
-		"was suspended":               {spec: batchv1.JobSpec{BackoffLimit: limit}, status: condition(batchv1.JobSuspended), want: &snapshot.Job{BackoffLimit: 6}},
+		"no limit":                              {},
+		"a work queue":                          {spec: batchv1.JobSpec{BackoffLimit: limit, Parallelism: new(int32(2))}, status: batchv1.JobStatus{Succeeded: 1}, want: &snapshot.Job{BackoffLimit: 6, WorkQueue: true, Succeeded: 1}},
+		"succeeded pods that are counted later": {spec: batchv1.JobSpec{BackoffLimit: limit}, status: batchv1.JobStatus{UncountedTerminatedPods: &batchv1.UncountedTerminatedPods{Succeeded: []types.UID{"x"}}}, want: &snapshot.Job{BackoffLimit: 6, WorkQueue: true, Succeeded: 1}},
+		"completions":                           {spec: batchv1.JobSpec{BackoffLimit: limit, Completions: new(int32(3))}, status: batchv1.JobStatus{Succeeded: 2}, want: &snapshot.Job{BackoffLimit: 6, Succeeded: 2}},
+		"another controller":                    {spec: batchv1.JobSpec{BackoffLimit: limit, ManagedBy: new("kueue.x-k8s.io/multikueue")}},
+		"Kubernetes' controller":                {spec: batchv1.JobSpec{BackoffLimit: limit, ManagedBy: new(batchv1.JobControllerName)}, want: &snapshot.Job{BackoffLimit: 6, WorkQueue: true}},
+		"pods that are counted later":           {spec: batchv1.JobSpec{BackoffLimit: limit}, status: batchv1.JobStatus{Failed: 2, UncountedTerminatedPods: &batchv1.UncountedTerminatedPods{Failed: []types.UID{"x"}}}, want: &snapshot.Job{BackoffLimit: 6, WorkQueue: true, Failed: 3}},
+		"suspended":                             {spec: batchv1.JobSpec{BackoffLimit: limit, Suspend: new(true)}, want: &snapshot.Job{BackoffLimit: 6, WorkQueue: true, Ended: true}},
+		"failed":                                {spec: batchv1.JobSpec{BackoffLimit: limit}, status: condition(batchv1.JobFailureTarget), want: &snapshot.Job{BackoffLimit: 6, WorkQueue: true, Ended: true}},
+		"was suspended":                         {spec: batchv1.JobSpec{BackoffLimit: limit}, status: condition(batchv1.JobSuspended), want: &snapshot.Job{BackoffLimit: 6, WorkQueue: true}},
 		"indexes": {
 			spec: batchv1.JobSpec{BackoffLimit: limit, BackoffLimitPerIndex: new(int32(0)), MaxFailedIndexes: new(int32(4))}, status: batchv1.JobStatus{FailedIndexes: new("1,3-5,x")},
-			want: &snapshot.Job{BackoffLimit: 6, PerIndex: new(int32(0)), MaxFailedIndexes: new(int32(4)), FailedIndexes: 4},
+			want: &snapshot.Job{BackoffLimit: 6, WorkQueue: true, PerIndex: new(int32(0)), MaxFailedIndexes: new(int32(4)), FailedIndexes: 4},
 		},
 		"exit codes": {
 			spec: batchv1.JobSpec{BackoffLimit: limit, PodFailurePolicy: on("FailJob", batchv1.PodFailurePolicyRule{OnExitCodes: codes})},
-			want: &snapshot.Job{BackoffLimit: 6, Rules: []snapshot.FailureRule{{Action: "FailJob", ExitCodes: []int32{42}, NotIn: true}}},
+			want: &snapshot.Job{BackoffLimit: 6, WorkQueue: true, Rules: []snapshot.FailureRule{{Action: "FailJob", ExitCodes: []int32{42}, NotIn: true}}},
 		},
 		"disruptions": {
 			spec: batchv1.JobSpec{BackoffLimit: limit, PodFailurePolicy: on("Ignore", conditions(corev1.DisruptionTarget, corev1.ConditionTrue))},
-			want: &snapshot.Job{BackoffLimit: 6, Rules: []snapshot.FailureRule{{Action: "Ignore", Disruption: true}}},
+			want: &snapshot.Job{BackoffLimit: 6, WorkQueue: true, Rules: []snapshot.FailureRule{{Action: "Ignore", Disruption: true}}},
 		},
 		"no disruption": {
 			spec: batchv1.JobSpec{BackoffLimit: limit, PodFailurePolicy: on("Ignore", conditions(corev1.DisruptionTarget, corev1.ConditionFalse))},
-			want: &snapshot.Job{BackoffLimit: 6, Rules: []snapshot.FailureRule{{Action: "Ignore"}}},
+			want: &snapshot.Job{BackoffLimit: 6, WorkQueue: true, Rules: []snapshot.FailureRule{{Action: "Ignore"}}},
 		},
 	} {
 		got, known := jobOf(&batchv1.Job{Spec: tt.spec, Status: tt.status})

@@ -65,7 +65,7 @@ var (
 			"observedGeneration", "replicas", "readyReplicas", "availableReplicas", "updatedReplicas", "currentReplicas", "currentRevision", "updateRevision",
 			"desiredNumberScheduled", "currentNumberScheduled", "numberMisscheduled", "numberReady", "updatedNumberScheduled",
 			"succeeded", "failed", "failedIndexes", "startTime", "abort", "currentStepIndex",
-		).with(tree{"active": number, "conditions": conditionFields, "pauseConditions": values("reason"), "uncountedTerminatedPods": values("failed")}),
+		).with(tree{"active": number, "conditions": conditionFields, "pauseConditions": values("reason"), "uncountedTerminatedPods": values("succeeded", "failed")}),
 	}
 	// operatorFields are those of the kinds by which OpenShift's operators take placements.
 	operatorFields = tree{

@@ -26,7 +26,9 @@ func TestWrite_keepsLimitsOfJobsAndPoliciesOfStatefulSets(t *testing.T) {
 			{Action: "FailJob", OnExitCodes: &batchv1.PodFailurePolicyOnExitCodesRequirement{ContainerName: new("main"), Operator: "NotIn", Values: []int32{42}}},
 			{Action: "Ignore", OnPodConditions: []batchv1.PodFailurePolicyOnPodConditionsPattern{{Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue}}},
 		}},
-	}, Status: batchv1.JobStatus{Failed: 1, FailedIndexes: new("1,3-5"), UncountedTerminatedPods: &batchv1.UncountedTerminatedPods{Failed: []types.UID{"x"}}}}
+	}, Status: batchv1.JobStatus{
+		Failed: 1, FailedIndexes: new("1,3-5"), Succeeded: 1, UncountedTerminatedPods: &batchv1.UncountedTerminatedPods{Failed: []types.UID{"x"}, Succeeded: []types.UID{"y"}},
+	}}
 	set := &appsv1.StatefulSet{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "db", UID: "uid-db"}, Spec: appsv1.StatefulSetSpec{PodManagementPolicy: appsv1.ParallelPodManagement}}
 	api := withMonitoring(job, set, &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n2", UID: "n2", Labels: map[string]string{"pool": "1"}}})
 	defer api.Close()
@@ -35,7 +37,7 @@ func TestWrite_keepsLimitsOfJobsAndPoliciesOfStatefulSets(t *testing.T) {
 		api.Add(&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: name, UID: types.UID(name), OwnerReferences: owner}, Spec: corev1.PodSpec{NodeName: "n2", TerminationGracePeriodSeconds: new(int64(600)), Containers: []corev1.Container{{Name: "main"}}}})
 	}
 	want, live := judged(t, connect(t, api.Client()))
-	if one := live.Jobs["uid-batch"]; one == nil || one.Failed != 2 || one.FailedIndexes != 4 || len(one.Rules) != 2 || len(live.Ordered) != 1 {
+	if one := live.Jobs["uid-batch"]; one == nil || one.Failed != 2 || one.FailedIndexes != 4 || one.Succeeded != 2 || !one.WorkQueue || len(one.Rules) != 2 || len(live.Ordered) != 1 {
 		t.Fatalf("the cluster has the Job %+v and the policies %v", one, live.Ordered)
 	}
 	for _, hashed := range []bool{false, true} {

@@ -15,6 +15,10 @@ type Job struct {
 	Ended bool
 	// BackoffLimit is how many pods may fail, and Failed how many have.
 	BackoffLimit, Failed int32
+	// WorkQueue is set for a Job without spec.completions, and Succeeded is how many pods have ended well: one is enough
+	// for such a Job to create no more.
+	WorkQueue bool
+	Succeeded int32
 	// PerIndex is how many pods of one index may fail, and MaxFailedIndexes how many indexes; nil for no such limit.
 	PerIndex, MaxFailedIndexes *int32
 	// FailedIndexes is how many indexes have failed.
