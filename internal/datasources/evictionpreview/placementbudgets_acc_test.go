@@ -20,15 +20,15 @@ import (
 
 // protect gives two of three clusters with pods of two priorities up to four PodDisruptionBudgets: the scheduler preempts
 // first where fewer of them are violated. They are made once the cluster has settled, so that the pods before the change
-// are the same without them.
+// are the same without them. Those of rivals all have some.
 func (p *places) protect() {
 	p.t.Helper()
 	names := slices.Sorted(maps.Keys(p.workloads))
-	if p.urgents == 0 || p.urgents == len(names) || p.guards.IntN(3) == 0 {
+	if !p.rivals && (p.urgents == 0 || p.urgents == len(names) || p.guards.IntN(3) == 0) {
 		return
 	}
 	p.protected = true
-	for i := range 1 + p.guards.IntN(4) {
+	for i := range p.budgetsOf(1+p.guards.IntN(4), names) {
 		budget := &policyv1.PodDisruptionBudget{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("b%d", i)}, Spec: p.budget(names)}
 		_, err := p.c.Admin.PolicyV1().PodDisruptionBudgets(p.namespace).Create(p.t.Context(), budget, metav1.CreateOptions{})
 		p.must(err)
@@ -45,6 +45,10 @@ func (p *places) budget(names []string) policyv1.PodDisruptionBudgetSpec {
 		spec.Selector = &metav1.LabelSelector{}
 	case 1, 2:
 		spec.Selector = &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "app", Operator: metav1.LabelSelectorOpIn, Values: []string{one, other}}}}
+	}
+	if p.rivals && p.guards.IntN(2) == 0 {
+		spec.MaxUnavailable = new(intstr.FromInt32(0))
+		return spec
 	}
 	share := []string{"0%", "25%", "50%", "100%"}[p.guards.IntN(4)]
 	switch p.guards.IntN(4) {
@@ -73,7 +77,11 @@ func (p *places) counted(ctx context.Context) (bool, error) {
 	}
 	for i := range budgets.Items {
 		b := &budgets.Items[i]
-		pods, err := p.c.Admin.CoreV1().Pods(p.namespace).List(ctx, metav1.ListOptions{LabelSelector: metav1.FormatLabelSelector(b.Spec.Selector)})
+		selector, err := metav1.LabelSelectorAsSelector(b.Spec.Selector)
+		if err != nil {
+			return false, err
+		}
+		pods, err := p.c.Admin.CoreV1().Pods(p.namespace).List(ctx, metav1.ListOptions{LabelSelector: selector.String()})
 		if err != nil {
 			return false, err
 		}

@@ -121,6 +121,8 @@ type places struct {
 	guards    *rand.Rand
 	protected bool
 	urgents   int
+	// rivals is set for a crowded cluster of small nodes with pods of three priorities.
+	rivals bool
 	// kindOf is the kind of each workload, quota is set where the namespace has one.
 	kindOf map[string]string
 	quota  bool
@@ -158,8 +160,8 @@ func (p *places) run() (*placement.Outcome, map[string]int) {
 		p.c.Node(p.t, acctest.Node{
 			Name: name, Labels: map[string]string{"pool": p.pool, corev1.LabelHostname: name, "zone": fmt.Sprintf("z%d", i%2)}, Taints: p.softTaints(),
 			Allocatable: corev1.ResourceList{
-				"cpu": resource.MustParse(fmt.Sprint(2 + p.r.IntN(6))), "memory": resource.MustParse(fmt.Sprintf("%dGi", 2+p.r.IntN(6))),
-				"pods": resource.MustParse(fmt.Sprint(4 + p.r.IntN(8))),
+				"cpu": resource.MustParse(fmt.Sprint(p.sizeOfNode(2 + p.r.IntN(6)))), "memory": resource.MustParse(fmt.Sprintf("%dGi", p.sizeOfNode(2+p.r.IntN(6)))),
+				"pods": resource.MustParse(fmt.Sprint(p.podsOfNode(4 + p.r.IntN(8)))),
 			},
 		})
 		if p.volumes != nil {
@@ -167,6 +169,9 @@ func (p *places) run() (*placement.Outcome, map[string]int) {
 		}
 	}
 	urgent := p.urgent("0", corev1.PreemptLowerPriority)
+	if p.rivals {
+		urgent = p.rival(urgent)
+	}
 	if p.limits.IntN(2) == 0 {
 		limit(p.t, p.c, p.namespace, corev1.LimitRangeItem{DefaultRequest: cores("100m")})
 		p.limited = true
@@ -175,7 +180,7 @@ func (p *places) run() (*placement.Outcome, map[string]int) {
 		p.classes()
 	}
 	p.workloads = map[string]int32{}
-	for i := range 2 + p.r.IntN(4) {
+	for i := range p.workloadsOf(2 + p.r.IntN(4)) {
 		name := fmt.Sprintf("w%d", i)
 		p.workloads[name] = int32(1 + p.r.IntN(6))
 		p.deploy(name, p.workloads[name], urgent)
@@ -207,7 +212,7 @@ func (p *places) deploy(name string, replicas int32, urgent func(*corev1.PodSpec
 		NodeSelector: map[string]string{"pool": p.pool},
 		Containers:   []corev1.Container{{Name: "main", Image: "registry.k8s.io/pause:3.10.2"}},
 	}
-	if p.r.IntN(4) == 0 {
+	if p.r.IntN(4) == 0 || p.rivals {
 		p.urgents++
 		urgent(&spec)
 	}
