@@ -41,7 +41,7 @@ func TestAccEvictionPreview_statefulSetsReplaceTheirPodsLater(t *testing.T) {
 	m.c.Deployment(t, m.namespace, "web", 4, func(s *corev1.PodSpec) { *s = pods })
 	m.running(5)
 	m.node(m.to, "4Gi", nil)
-	out := (&places{move: *m, fails: map[string]bool{}}).simulate([]string{m.from})
+	out := (&places{move: *m, fails: map[string]placement.Range{}}).simulate([]string{m.from})
 	for i := range out.Workloads {
 		if w := &out.Workloads[i]; w.Missing != (placement.Range{Min: 0, Max: 1}) {
 			t.Errorf("%v pods of %s are predicted to be Pending", w.Missing, w.Name)

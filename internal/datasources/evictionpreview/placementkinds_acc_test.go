@@ -18,6 +18,7 @@ import (
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/acctest"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/placement"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
 )
 
 // Kinds of workloads in random clusters.
@@ -245,18 +246,31 @@ func (c *placed) add(class string, w *placement.WorkloadOutcome, n int, predicte
 	}
 }
 
-// failing notes the Jobs that are predicted to fail, and those that fail if preemption evicts their pods.
+// failing notes how many pods of Jobs are predicted to be lost, evicted or deleted with their Job, and which Jobs fail if preemption
+// evicts their pods.
 func (p *places) failing(report *eviction.Report) {
-	p.fails, p.mayFail = map[string]bool{}, map[string]bool{}
+	p.fails, p.mayFail = map[string]placement.Range{}, map[string]bool{}
 	for _, w := range report.Outcome().Workloads {
 		if w.Namespace == p.namespace && w.Lost.Max > 0 {
-			p.fails[w.Name], p.mayFail[w.Name] = w.Lost.Min > 0, true
+			p.mayFail[w.Name] = true
+		}
+	}
+	lose := func(pod *snapshot.Pod, owner snapshot.Owner, sure bool) {
+		if pod.Namespace == p.namespace {
+			now := p.fails[owner.Name]
+			if now.Max++; sure {
+				now.Min++
+			}
+			p.fails[owner.Name] = now
 		}
 	}
 	for _, v := range report.Pods {
-		if v.Fails != "" && v.Pod.Namespace == p.namespace {
-			p.fails[v.Owner.Name] = true
+		if v.Fails != "" {
+			lose(v.Pod, v.Owner, true)
 		}
+	}
+	for _, one := range report.Ended {
+		lose(one.Pod, one.Owner, !one.Unsure)
 	}
 }
 
@@ -276,18 +290,25 @@ func (p *places) failed() map[string]bool {
 	return out
 }
 
-// compareJobs counts the Jobs that fail, and those that were predicted otherwise.
+// compareJobs counts the Jobs, how many pods those lose that fail, and the Jobs of which that is outside of the range.
 func (p *places) compareJobs(failed map[string]bool) {
 	for name, class := range p.kindOf {
 		if class != jobs || p.ended[name] {
 			continue
 		}
+		n, predicted := 0, p.fails[name]
 		if failed[name] {
+			n = int(p.before[name] - p.there[name])
 			p.tally.failed++
 		}
-		if failed[name] != p.fails[name] && (!failed[name] || !p.mayFail[name]) {
+		if p.mayFail[name] {
+			predicted.Max = max(predicted.Max, int(p.before[name]))
+		}
+		p.tally.jobs++
+		p.tally.lost += n
+		if n < predicted.Min || n > predicted.Max {
 			p.tally.wrongJobs++
-			p.t.Logf("Job %s fails: %t, predicted %t", name, failed[name], p.fails[name])
+			p.t.Logf("Job %s fails: %t, and loses %d pods, predicted %v", name, failed[name], n, predicted)
 		}
 	}
 }
