@@ -85,7 +85,7 @@ func (e *evaluation) endOthers(r *Report, endings map[types.UID]*jobEnding) {
 			v.Reason += fmt.Sprintf(", which deletes %d more", n)
 		}
 	}
-	// What nodes have left was counted without them.
+	// The finder has counted what nodes have left without them.
 	e.nodes = placement.New(e.snapshot, e.placing(), e.comparison == ComparisonOn)
 }
 
