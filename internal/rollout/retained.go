@@ -61,6 +61,8 @@ func (r *run) takeAll(ctx context.Context) error {
 		return errors.Join(append(errs, err)...)
 	}
 	for _, step := range plan.Steps {
+		step.Retained = true
+		takes(ctx, step, r.pods)
 		if err := r.make(ctx, step); err != nil {
 			errs = append(errs, err)
 		}

@@ -278,6 +278,7 @@ func (r *run) take(ctx context.Context, step planner.Step) error {
 		}
 	}
 	tflog.Debug(ctx, "next step", map[string]any{"step": step.String()})
+	takes(ctx, step, r.pods)
 	err := r.make(ctx, step)
 	if errors.Is(err, errOverwritten) {
 		// Another writer has removed it from the template: it is written again.

@@ -85,6 +85,7 @@ func (r *workloadTolerations) Preview(ctx context.Context, c change, diags *diag
 		return
 	}
 	plan := planner.Order(snapshot, observed.change(desired), r.Data.Comparison)
+	rollout.Worded(ctx, plan)
 	r.note(desired, observed, &plan)
 	if len(plan.Conflicts) > 0 {
 		diags.Append(explain("change", desired, &rollout.ConflictError{Conflicts: plan.Conflicts}))

@@ -117,7 +117,7 @@ func (s *sequence) taintedBeside() map[string]any {
 }
 
 func (s *sequence) rollout() object {
-	return among(s, rollouts["in_place"], rollouts["rolling"], rollouts["surge"], rollouts["template_only"])
+	return among(s, rollouts["in_place"], rollouts["rolling"], rollouts["surge"], rollouts["scale_to_zero"], rollouts["scale_to_zero removed"], rollouts["template_only"])
 }
 
 func (s *sequence) templated() map[string]any {

@@ -12,6 +12,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	corev1helpers "k8s.io/component-helpers/scheduling/corev1"
 	"k8s.io/klog/v2"
 
@@ -97,25 +98,55 @@ func (s *sequence) worldOn(t *testing.T, c *acctest.Cluster) {
 // carriedOutOn plans and applies, and reports whether that was not refused.
 func (s *sequence) carriedOutOn(t *testing.T, c *acctest.Cluster, tf *acctest.Terraform, after bool, said *told) bool {
 	t.Helper()
-	evicted := c.Evictions(t, s.namespace)
+	evicted, before := c.Evictions(t, s.namespace), s.runningOn(t, c)
 	end := s.run(t, tf, tf, never, after, said)
 	s.calmOn(t, c)
+	end.seen.check(t)
+	end.seen.checkGone(t, before, s.runningOn(t, c))
 	for _, pod := range evicted() {
-		workload := "Deployment " + s.namespace + "/web"
-		switch {
-		case strings.HasPrefix(pod, "db-"):
-			workload = "StatefulSet " + s.namespace + "/db"
-		case strings.HasPrefix(pod, "logs-"):
-			workload = "DaemonSet " + s.namespace + "/logs"
-		}
-		if !evicts(workload).MatchString(said.all) {
+		if workload := s.workloadOf(pod); !evicts(workload).MatchString(said.all) {
 			t.Errorf("%s is evicted, and no plan has said so of %s:\n%s", pod, workload, said.all)
 		}
 	}
 	return s.asPlanned(t, end, said)
 }
 
-// calmOn waits until no pod terminates, and none is to be evicted.
+func (s *sequence) workloadOf(pod string) string {
+	switch {
+	case strings.HasPrefix(pod, "db-"):
+		return "StatefulSet " + s.namespace + "/db"
+	case strings.HasPrefix(pod, "logs-"):
+		return "DaemonSet " + s.namespace + "/logs"
+	}
+	return "Deployment " + s.namespace + "/web"
+}
+
+func (s *sequence) runningOn(t *testing.T, c *acctest.Cluster) map[types.UID]runningPod {
+	t.Helper()
+	list, err := c.Admin.CoreV1().Pods(s.namespace).List(t.Context(), metav1.ListOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	pods := make([]*corev1.Pod, len(list.Items))
+	for i := range list.Items {
+		pods[i] = &list.Items[i]
+	}
+	return runningIn(pods, s.workloadOf)
+}
+
+// rolledOut reports whether the Deployment has replaced its pods, or cannot because one waits for a node.
+func (s *sequence) rolledOut(ctx context.Context, c *acctest.Cluster, pods []corev1.Pod) (bool, error) {
+	if slices.ContainsFunc(pods, func(p corev1.Pod) bool { return p.Spec.NodeName == "" }) {
+		return true, nil
+	}
+	d, err := c.Admin.AppsV1().Deployments(s.namespace).Get(ctx, "web", metav1.GetOptions{})
+	if err != nil {
+		return false, err
+	}
+	return d.Status.ObservedGeneration == d.Generation && d.Status.UpdatedReplicas == *d.Spec.Replicas && d.Status.Replicas == *d.Spec.Replicas, nil
+}
+
+// calmOn waits until no pod terminates, none is to be evicted, and the Deployment is rolled out.
 func (s *sequence) calmOn(t *testing.T, c *acctest.Cluster) {
 	t.Helper()
 	acctest.Until(t, "no pod is evicted any more", func(ctx context.Context) (bool, error) {
@@ -127,7 +158,10 @@ func (s *sequence) calmOn(t *testing.T, c *acctest.Cluster) {
 		if err != nil {
 			return false, err
 		}
-		return !slices.ContainsFunc(pods.Items, func(p corev1.Pod) bool { return p.DeletionTimestamp != nil || toEvict(&p, nodes.Items) }), nil
+		if slices.ContainsFunc(pods.Items, func(p corev1.Pod) bool { return p.DeletionTimestamp != nil || toEvict(&p, nodes.Items) }) {
+			return false, nil
+		}
+		return s.rolledOut(ctx, c, pods.Items)
 	})
 }
 

@@ -50,12 +50,15 @@ type outcome struct {
 	refused bool
 	// failed is the error of the apply.
 	failed string
+	// seen is what a run has done that has come to its end, nil for others.
+	seen *witness
 }
 
 // run plans and applies all resources in one run, by two processes, of which the second one may be killed.
 func (s *sequence) run(t *testing.T, planning, applying *acctest.Terraform, killed func() bool, after bool, said *told) outcome {
 	t.Helper()
-	planned := map[*instance]acctest.Planned{}
+	planned, of, seen := map[*instance]acctest.Planned{}, map[*instance]*seenChange{}, &witness{}
+	planning, applying = seen.sees(t.Context(), planning), seen.sees(t.Context(), applying)
 	walk := planning.Walk(t)
 	said.plan = ""
 	for _, r := range s.order(after) {
@@ -65,7 +68,9 @@ func (s *sequence) run(t *testing.T, planning, applying *acctest.Terraform, kill
 		if !r.Exists() && r.config(after) == nil {
 			continue
 		}
+		seen.at = &seenChange{resource: r.Type}
 		p := walk.Plan(&r.Instance, s.configured(r, after))
+		seen.at.replaced = p.Replace
 		if r == s.resources[0] && r.config(after) != nil && p.State != nil {
 			s.tolerationsID = planning.Attributes(t, &acctest.Instance{Type: r.Type, State: p.State})["id"]
 		}
@@ -74,14 +79,16 @@ func (s *sequence) run(t *testing.T, planning, applying *acctest.Terraform, kill
 			return outcome{refused: true}
 		}
 		if !p.Empty {
-			planned[r] = p
+			planned[r], of[r] = p, seen.at
 		}
 	}
 	said.all += said.plan
-	walk = applying.Walk(t)
+	walk, seen.applying = applying.Walk(t), true
 	for _, r := range s.order(after) {
 		if p, changes := planned[r]; changes {
 			saved := r.Instance
+			seen.at = of[r]
+			seen.changes = append(seen.changes, seen.at)
 			d := s.apply(walk, r, p, after)
 			said.all += d.Warnings()
 			if killed() {
@@ -91,9 +98,10 @@ func (s *sequence) run(t *testing.T, planning, applying *acctest.Terraform, kill
 			if d.Errors() != "" {
 				return outcome{failed: d.Errors()}
 			}
+			seen.at.done = true
 		}
 	}
-	return outcome{}
+	return outcome{seen: seen}
 }
 
 // apply applies one resource. A replacement destroys first.
@@ -141,7 +149,8 @@ const refusal = "apply will refuse this"
 // TestSequences_evictOnlyWhomAPlanNames applies a random configuration, and a random change of it
 // with a fault or a kill at a random request, and goes on until all is done. Whom a taint evicts
 // meanwhile has been named by a plan before. An apply without a fault fails if its plan has said so, and
-// only then. In the end nothing is left to plan.
+// only then. It takes the steps of its plan, each evicts the pods that the plan has of it, and no other pod is gone
+// afterwards but those of workloads that restart. In the end nothing is left to plan.
 func TestSequences_evictOnlyWhomAPlanNames(t *testing.T) {
 	t.Parallel()
 	from, count := chosenSeeds(t, 12, 2000)
@@ -198,9 +207,12 @@ func (s *sequence) log(t *testing.T) {
 // carriedOut plans and applies without a fault, and reports whether that was not refused.
 func (s *sequence) carriedOut(t *testing.T, api *fakeapi.Server, after bool, said *told) bool {
 	t.Helper()
+	before := runningIn(fakeapi.Objects[*corev1.Pod](api), workloadOf)
 	end := s.run(t, through(api.Client()), through(api.Client()), never, after, said)
 	time.Sleep(calm)
 	s.checkEvicted(t, api, said)
+	end.seen.check(t)
+	end.seen.checkGone(t, before, runningIn(fakeapi.Objects[*corev1.Pod](api), workloadOf))
 	return s.asPlanned(t, end, said)
 }
 
@@ -259,15 +271,8 @@ func evicts(workload string) *regexp.Regexp {
 func (s *sequence) checkEvicted(t *testing.T, api *fakeapi.Server, said *told) {
 	t.Helper()
 	for _, pod := range api.Evictions() {
-		kind := "Deployment"
-		switch name := strings.TrimPrefix(pod, "shop/web-"); {
-		case len(name) < 3:
-			kind = "StatefulSet"
-		case name[0] == 'n' || strings.HasPrefix(name, "ms-"):
-			kind = "DaemonSet"
-		}
-		if !evicts(kind + " shop/web").MatchString(said.all) {
-			t.Errorf("%s is evicted, and no plan has said so of a %s:\n%s", pod, kind, said.all)
+		if workload := workloadOf(strings.TrimPrefix(pod, "shop/")); !evicts(workload).MatchString(said.all) {
+			t.Errorf("%s is evicted, and no plan has said so of %s:\n%s", pod, workload, said.all)
 		}
 	}
 }

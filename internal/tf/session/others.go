@@ -24,6 +24,7 @@ func (d *Data) Ordered(ctx context.Context, owner string, limits eviction.Limits
 	does.MaxPending = limits.MaxPending
 	others := d.Effects.Note(owner, does, d.MaxConcurrentRollouts == 1)
 	if others.Empty() {
+		rollout.Worded(ctx, plan)
 		return plan, s, nil
 	}
 	// Others may have read more of their pods meanwhile.
@@ -31,6 +32,9 @@ func (d *Data) Ordered(ctx context.Context, owner string, limits eviction.Limits
 		return plan, s, err
 	}
 	plan, s, err = rollout.Ordered(ctx, d.Cluster, s, func(s *snapshot.Snapshot) planner.Plan { return order(s.Beside(others)) })
+	if err == nil {
+		rollout.Worded(ctx, plan)
+	}
 	return plan, s.Beside(others), err
 }
 
