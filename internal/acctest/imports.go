@@ -65,3 +65,24 @@ func (w *Walk) Move(typeName, from, state string) (*Instance, Diagnostics) {
 	}
 	return &Instance{Type: typeName, State: resp.TargetState, Private: resp.TargetPrivate, Identity: resp.TargetIdentity}, resp.Diagnostics
 }
+
+// Upgrade returns an instance with the state that a version of its schema has saved, and its identity, both as a state
+// file has them, and its private state.
+func (w *Walk) Upgrade(typeName string, version int64, state, identity, private []byte) (*Instance, Diagnostics) {
+	w.t.Helper()
+	upgraded, err := w.server.UpgradeResourceState(w.ctx, &tfprotov6.UpgradeResourceStateRequest{TypeName: typeName, Version: version, RawState: &tfprotov6.RawState{JSON: state}})
+	must(w.t, err)
+	w.receive(upgraded.Diagnostics)
+	if d := Diagnostics(upgraded.Diagnostics); d.Errors() != "" {
+		return nil, d
+	}
+	// Terraform upgrades no identity of the version that the provider has.
+	schemas, err := w.server.GetResourceIdentitySchemas(w.ctx, &tfprotov6.GetResourceIdentitySchemasRequest{})
+	must(w.t, err)
+	typ := schemas.IdentitySchemas[typeName].ValueType()
+	value, err := tfprotov6.RawState{JSON: identity}.Unmarshal(typ)
+	must(w.t, err)
+	encoded, err := tfprotov6.NewDynamicValue(typ, value)
+	must(w.t, err)
+	return &Instance{Type: typeName, State: upgraded.UpgradedState, Private: private, Identity: &tfprotov6.ResourceIdentityData{IdentityData: &encoded}}, upgraded.Diagnostics
+}
