@@ -5,10 +5,10 @@ package eviction
 
 import "github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
 
-// jobBackoff is how many seconds a Job waits at least after a pod has failed before it creates another one. An evicted pod
-// counts as failed, also where the podFailurePolicy ignores that
+// jobBackoff is how many seconds a Job waits at least after a pod has failed before it creates another one. Each further pod
+// that fails doubles that, up to longestBackoff. An evicted pod counts as failed, also where the podFailurePolicy ignores it
 // (k8s.io/kubernetes v1.37.2 pkg/controller/job/job_controller.go, manageJob, and backoff_utils.go).
-const jobBackoff = 10
+const jobBackoff, longestBackoff = 10, 600
 
 // keepNames are the kinds, beside StatefulSets, whose new pods have the names of the old ones or their nodes: no such pod is
 // created while the old one is there. See controllers.
@@ -29,14 +29,28 @@ func (e *evaluation) waits(pod *snapshot.Pod) int64 {
 	case c == nil:
 		return 0
 	case c.Job():
-		// With the podReplacementPolicy Failed, also the pod must be gone first.
-		if job := e.snapshot.Jobs[c.UID]; job != nil && job.OnlyFailed {
-			return jobBackoff + int64(pod.Grace)
-		}
-		return jobBackoff
+		return e.jobWaits(pod)
 	case c.StatefulSet(), c.DaemonSet(), keepNames[groupKind{c.Group, c.Kind}]:
 		return int64(pod.Grace)
 	default:
 		return 0
 	}
+}
+
+// jobWaits is waits for the pod of a Job. Failures of before are not counted: it is not read which of them came after a pod
+// that ended well.
+func (e *evaluation) jobWaits(pod *snapshot.Pod) int64 {
+	job, out := e.snapshot.Jobs[pod.Controller.UID], int64(jobBackoff)
+	// A Job with a limit for each index counts the failures of each.
+	if of := e.jobs[pod.Controller.UID]; of != nil && (job == nil || job.PerIndex == nil) {
+		for n := 1; n < len(of.evicted) && out < longestBackoff; n++ {
+			out *= 2
+		}
+	}
+	out = min(out, longestBackoff)
+	if job != nil && job.OnlyFailed {
+		// The podReplacementPolicy Failed: the pod must be gone as well.
+		out += int64(pod.Grace)
+	}
+	return out
 }

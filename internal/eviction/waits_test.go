@@ -4,6 +4,7 @@
 package eviction
 
 import (
+	"fmt"
 	"testing"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -46,6 +47,33 @@ func TestWaits(t *testing.T) {
 		w.Jobs = map[types.UID]*snapshot.Job{"Job": tt.job}
 		if got := newEvaluation(w.Snapshot, Change{}, ComparisonOff).waits(p); got != tt.want {
 			t.Errorf("%s waits %d s, want %d", name, got, tt.want)
+		}
+	}
+}
+
+// The pods of a Job that are evicted together have it wait longer.
+func TestWaits_forMoreFailedPodsOfAJob(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		pods int
+		job  snapshot.Job
+		want int64
+	}{
+		"one pod":                     {1, snapshot.Job{BackoffLimit: 99}, 10},
+		"two pods":                    {2, snapshot.Job{BackoffLimit: 99}, 20},
+		"four pods":                   {4, snapshot.Job{BackoffLimit: 99}, 80},
+		"pods without end":            {90, snapshot.Job{BackoffLimit: 99}, 600},
+		"with a limit for each index": {4, snapshot.Job{BackoffLimit: 99, PerIndex: new(int32(1))}, 10},
+	} {
+		w := newWorld(node("n1")).job("batch", tt.job)
+		for i := range tt.pods {
+			w.run(pod(fmt.Sprintf("p%d", i), "n1", ofJob("batch")))
+		}
+		e := newEvaluation(w.Snapshot, tainting("n1", "a:NoExecute"), ComparisonOff)
+		report := Evaluate(w.Snapshot, tainting("n1", "a:NoExecute"), ComparisonOff)
+		e.jobs = e.podsOfJobs(report)
+		if got := e.waits(w.Pods["n1"][0]); got != tt.want {
+			t.Errorf("%s: %d s, want %d", name, got, tt.want)
 		}
 	}
 }

@@ -166,17 +166,19 @@ func (p *places) incomplete(there map[string]int32) bool {
 }
 
 // settledFor is how long a cluster must be unchanged: a controller tries again later and later to create a pod that a
-// quota refuses, that of Jobs after a minute at the latest
-// (k8s.io/kubernetes v1.37.2 pkg/controller/job/job_controller.go, MaxJobApiBackOff).
+// quota refuses, that of Jobs after a minute at the latest, and after ten seconds where a pod has failed, doubled by each other one
+// (k8s.io/kubernetes v1.37.2 pkg/controller/job/job_controller.go, MaxJobApiBackOff and DefaultJobPodFailureBackOff).
 func (p *places) settledFor(pending, changed bool, there map[string]int32) time.Duration {
-	missing, ofJobs := false, false
+	missing, ofJobs := false, int32(0)
 	for name, wanted := range p.workloads {
 		missing = missing || there[name] < wanted
-		ofJobs = ofJobs || there[name] > 0 && there[name] < wanted && p.kindOf[name] == jobs
+		if there[name] > 0 && p.kindOf[name] == jobs {
+			ofJobs = max(ofJobs, wanted-there[name])
+		}
 	}
 	switch {
-	case ofJobs && changed && p.quota:
-		return time.Minute + retried
+	case ofJobs > 0 && changed:
+		return max(time.Minute, 10*time.Second<<ofJobs) + retried
 	case missing && changed:
 		return 2 * retried
 	case missing:
