@@ -114,8 +114,8 @@ type places struct {
 	kinds *rand.Rand
 	// graces decides about grace periods, and whether pods take them to end.
 	graces *rand.Rand
-	// repeated is set where the change is made in copies as well: no ResourceQuota is lowered, and no Job fails. The pods
-	// of one that fails leave room on other nodes, which the simulation does not count.
+	// repeated is set where the change is made in copies as well: no ResourceQuota is lowered, and Jobs go on
+	// when their pods are evicted.
 	repeated bool
 	// guards decides about PodDisruptionBudgets, protected is set where there are some. urgents counts the workloads
 	// that preempt others.
