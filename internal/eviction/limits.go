@@ -51,7 +51,7 @@ type Excess struct {
 	Pods []string
 	// Workloads are those of the pods, for only: each is what to add to it, in the order of the pods.
 	Workloads []Approval
-	// Refused counts those that are not created at all, since a LimitRange or a ResourceQuota refuses them.
+	// Refused counts those that are not created at all, since admission refuses them.
 	Refused int
 	// Certain is set where one of them is sure to be evicted or, for max_pending, to be exceeded.
 	Certain bool

@@ -114,7 +114,7 @@ type Summary struct {
 	// Ended counts the evicted and preempted pods that their Jobs do not recreate, since these fail by preemption.
 	Ended Range
 	// Pending counts the replacements that no node takes, or that are not created because one before
-	// them waits, or a LimitRange or a ResourceQuota refuses them, and Awaiting those of them that nodes take which the
+	// them waits, or admission refuses them, and Awaiting those of them that nodes take which the
 	// change brings. Refused counts those of the Pending ones that are refused, and
 	// Unplaced the others.
 	Pending, Refused, Unplaced Range

@@ -65,7 +65,7 @@ func (r *Report) Awaits(v PodVerdict) []string {
 }
 
 // Placement is "fits", "pending" or "not_created" for an evicted pod whose replacement is placed, is
-// not, or is refused by a LimitRange or a ResourceQuota, in every order; "" where that depends on the order, or
+// not, or is refused by admission, in every order; "" where that depends on the order, or
 // nothing replaces it.
 func (r *Report) Placement(v PodVerdict) string {
 	g := r.Outcome().Of(v.Pod)
@@ -108,7 +108,7 @@ func (r *Report) Why(v PodVerdict) string {
 	}
 }
 
-// notCreated is the placement of a replacement that a LimitRange or a ResourceQuota refuses.
+// notCreated is the placement of a replacement that admission refuses.
 const notCreated = "not_created"
 
 // evictions lists the pods that verdicts evict, with what their controllers create instead:

@@ -20,7 +20,8 @@ import (
 // Judge calls judge with a snapshot, and once more with a newer one that has what the pods that it returns, and those
 // that wait for a node, need: the limits of CSI volumes, where they have such volumes, and storage, where they have
 // claims that no volume is bound to. A waiting pod that no node can attach the volumes of preempts no other. Of evicted pods
-// of StatefulSets it needs the podManagementPolicy, and of those of Jobs the Job. It returns the last snapshot. Snapshots of this process have all of this from then on.
+// of StatefulSets it needs the podManagementPolicy, of those of Jobs the Job, and of those that name a PriorityClass
+// all of these. It returns the last snapshot. Snapshots of this process have all of this from then on.
 // Errors: those of the API server.
 func (c *Cluster) Judge(ctx context.Context, s *snapshot.Snapshot, judge func(*snapshot.Snapshot) []*snapshot.Pod) (*snapshot.Snapshot, error) {
 	return c.JudgeBound(ctx, s, func(s *snapshot.Snapshot) (evicted, bound []*snapshot.Pod) { return judge(s), nil })
@@ -37,8 +38,12 @@ func (c *Cluster) JudgeBound(ctx context.Context, s *snapshot.Snapshot, judge fu
 	if err != nil {
 		return s, err
 	}
+	priorities, err := c.learnPriorities(ctx, s, evicted)
+	if err != nil {
+		return s, err
+	}
 	jobs, err := c.learnJobs(ctx, s, evicted)
-	if err != nil || !volumes && !policies && !jobs {
+	if err != nil || !volumes && !policies && !priorities && !jobs {
 		return s, err
 	}
 	newer, err := c.Snapshot(ctx)

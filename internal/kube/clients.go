@@ -12,6 +12,7 @@ import (
 	batchv1 "k8s.io/client-go/kubernetes/typed/batch/v1"
 	corev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 	policyv1 "k8s.io/client-go/kubernetes/typed/policy/v1"
+	schedulingv1 "k8s.io/client-go/kubernetes/typed/scheduling/v1"
 	storagev1 "k8s.io/client-go/kubernetes/typed/storage/v1"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/util/flowcontrol"
@@ -25,6 +26,7 @@ type clients struct {
 	apps          *appsv1.AppsV1Client
 	batch         *batchv1.BatchV1Client
 	policy        *policyv1.PolicyV1Client
+	scheduling    *schedulingv1.SchedulingV1Client
 	storage       *storagev1.StorageV1Client
 	authorization *authorizationv1.AuthorizationV1Client
 	discovery     *discovery.DiscoveryClient
@@ -50,6 +52,9 @@ func newClients(rc *rest.Config, through *http.Client) (c clients, err error) {
 		return clients{}, err
 	}
 	if c.policy, err = policyv1.NewForConfigAndClient(&shared, through); err != nil {
+		return clients{}, err
+	}
+	if c.scheduling, err = schedulingv1.NewForConfigAndClient(&shared, through); err != nil {
 		return clients{}, err
 	}
 	if c.storage, err = storagev1.NewForConfigAndClient(&shared, through); err != nil {

@@ -55,7 +55,9 @@ type Cluster struct {
 	limits   once[map[string]map[string]int64] // of volumes
 	classes  once[map[string]*snapshot.StorageClass]
 	capacity once[map[string]*snapshot.StorageClass] // the same with capacities
-	custom   once[[]workload.Kind]
+	// priorities are known once evicted pods have named PriorityClasses, nil without the right to list them.
+	priorities once[*snapshot.PriorityClasses]
+	custom     once[[]workload.Kind]
 	// statefulSets are those of all namespaces, once claims or policies have needed them.
 	statefulSets once[statefulSets]
 	configs      once[[]Marked]

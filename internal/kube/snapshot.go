@@ -53,6 +53,7 @@ type moment struct {
 	attachments                      *snapshot.Attachments
 	stored                           *learnedStorage
 	policies, jobs                   int
+	priorities                       *snapshot.PriorityClasses
 }
 
 // Snapshot returns the cluster as it is known now. The first call lists nodes,
@@ -92,7 +93,7 @@ func (b *builtSnapshot) current(ctx context.Context, c *Cluster, around surround
 	if err != nil {
 		return nil, err
 	}
-	at := moment{nodesAt, podsAt, c.daemonsAt(), c.admissions.at(), c.attachments.Load(), c.stored.Load(), c.policies.at(), c.jobs.at()}
+	at := moment{nodesAt, podsAt, c.daemonsAt(), c.admissions.at(), c.attachments.Load(), c.stored.Load(), c.policies.at(), c.jobs.at(), c.priorities.known()}
 	if b.snapshot != nil && b.at == at {
 		return b.snapshot, nil
 	}
@@ -111,6 +112,9 @@ func (b *builtSnapshot) current(ctx context.Context, c *Cluster, around surround
 	b.snapshot, b.at = assemble(nodes, pods, c.daemons(), around), at
 	b.snapshot.Admission, b.snapshot.NamespaceLabels = rules, c.admissions.namespaceLabels(pods)
 	b.snapshot.Attachments, b.snapshot.Ordered, b.snapshot.Jobs = at.attachments, c.policies.all(), c.jobs.all()
+	if at.priorities != nil {
+		b.snapshot.PriorityClasses = *at.priorities
+	}
 	if at.stored != nil {
 		b.snapshot.Storage = at.stored.Storage
 	}

@@ -124,8 +124,8 @@ func (s *simulation) anySetWaits() bool {
 	return false
 }
 
-// allCreated reports whether no LimitRange refuses a replacement, and no ResourceQuota does when all others
-// are created before it.
+// allCreated reports whether no LimitRange and no missing PriorityClass refuses a replacement, and no ResourceQuota does
+// when all others are created before it.
 func (s *simulation) allCreated() bool {
 	spent := make([]int64, len(s.quotas.base))
 	for _, r := range s.replacements[:s.fixed] {

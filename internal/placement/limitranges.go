@@ -15,17 +15,19 @@ type demandIn struct {
 	demand    *snapshot.Demand
 }
 
-// admitted is what the LimitRanges of a namespace make of new pods of a demand.
+// admitted is what the LimitRanges of a namespace and the PriorityClasses make of new pods of a demand.
 type admitted struct {
 	demand *snapshot.Demand
-	// refusal is why one refuses them, nil where none does.
+	// refusal is why a LimitRange refuses them, or that their PriorityClass is gone, nil for neither.
 	refusal *Refusal
 	// differing names LimitRanges whose defaults differ.
 	differing []string
+	// unknownClass is set where their PriorityClass was not read.
+	unknownClass bool
 }
 
-// admitted returns what LimitRanges make of a new pod in the place of this one. Where they were not read,
-// the new one has the resources of this one.
+// admitted returns what LimitRanges and PriorityClasses make of a new pod in the place of this one. Where they were not
+// read, the new one has the resources and the priority of this one.
 func (f *Finder) admitted(pod *snapshot.Pod) *admitted {
 	key := demandIn{pod.Namespace, pod.Requests()}
 	if one, known := f.admissions[key]; known {
@@ -39,11 +41,16 @@ func (f *Finder) admitted(pod *snapshot.Pod) *admitted {
 			one.refusal = &Refusal{LimitRange: refusal.Name, Resources: []string{refusal.Limit}}
 		}
 	}
+	one.unknownClass = f.snapshot.PriorityClasses == nil && key.demand.NamesClass()
+	var exists bool
+	if one.demand, exists = one.demand.Prioritize(f.snapshot.PriorityClasses); !exists {
+		one.refusal = cmp.Or(one.refusal, &Refusal{PriorityClass: one.demand.PriorityClass})
+	}
 	f.admissions[key] = one
 	return one
 }
 
-// NewDemand returns what a new pod in the place of this one asks for, with what LimitRanges add.
+// NewDemand returns what a new pod in the place of this one asks for, with what LimitRanges and PriorityClasses add.
 func (f *Finder) NewDemand(pod *snapshot.Pod) *snapshot.Demand { return f.admitted(pod).demand }
 
 // refusal returns why a replacement is not created, nil where nothing refuses it: also that of the pod
@@ -71,19 +78,20 @@ func (w *tally) refuse(r *replacement) {
 	}
 }
 
-// limited reports whether a LimitRange or a ResourceQuota may refuse a new pod in the place of this one.
+// limited reports whether a LimitRange, a missing PriorityClass or a ResourceQuota may refuse a new pod in the place of this one.
 func (s *simulation) limited(pod *snapshot.Pod) bool {
 	return s.admitted(pod).refusal != nil || s.quotas.of(s, pod) != nil
 }
 
 // refuse returns what keeps a new pod in the place of this one from being created, nil for nothing.
-// LimitRanges add their defaults and check before ResourceQuotas do
+// LimitRanges add their defaults and check first, then come PriorityClasses, and ResourceQuotas are last
 // (k8s.io/kubernetes v1.37.2 pkg/kubeapiserver/options/plugins.go, AllOrderedPlugins).
 func (s *simulation) refuse(pod *snapshot.Pod) *Refusal {
 	one := s.admitted(pod)
 	for _, name := range one.differing {
 		s.unmodelledRanges[pod.Namespace+"/"+name] = true
 	}
+	s.unknownClasses = s.unknownClasses || one.unknownClass
 	if one.refusal != nil {
 		return one.refusal
 	}

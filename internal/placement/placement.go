@@ -65,7 +65,7 @@ type Finder struct {
 	searches map[searchKey]*nodeSearch
 	results  map[resultKey]*Result
 	reasons  map[reasonKey]string
-	// admissions are what LimitRanges make of new pods.
+	// admissions are what LimitRanges and PriorityClasses make of new pods.
 	admissions map[demandIn]*admitted
 	rooms      rooms
 	storage    storage

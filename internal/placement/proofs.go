@@ -13,7 +13,7 @@ import (
 // what all nodes that take pods of their kind can hold, if no other pod came (the pigeonhole bound).
 // Of one that fits nowhere even alone it is the case of no room at all. Pods of a priority below
 // that of any pod that can preempt them may be gone: also those that the kind itself may not preempt.
-// Replacements that a LimitRange or a ResourceQuota may refuse are left out: they are not created.
+// Replacements that admission may refuse are left out: they are not created.
 func (s *simulation) prove() {
 	type kind struct {
 		resultKey

@@ -141,7 +141,7 @@ func (q *quotas) admit(s *simulation, pod *snapshot.Pod) *Refusal {
 	return nil
 }
 
-// Refusal is why a LimitRange or a ResourceQuota refuses a pod.
+// Refusal is why admission refuses a pod: a LimitRange, a ResourceQuota, or a PriorityClass that is gone.
 type Refusal struct {
 	// Quota is the name of the ResourceQuota, Resources those of which it has too little left. Unset is
 	// set where a container sets none of them.
@@ -150,6 +150,8 @@ type Refusal struct {
 	Unset     bool
 	// LimitRange is the name of the LimitRange, and Resources its limit, such as "min cpu".
 	LimitRange string
+	// PriorityClass is the name of the one that does not exist.
+	PriorityClass string
 }
 
 // with adds a resource of the ResourceQuota that refuses first.
@@ -167,6 +169,8 @@ func (r *Refusal) with(quota string, name corev1.ResourceName, unset bool) *Refu
 func (r *Refusal) Reason() string {
 	resources := strings.Join(r.Resources, ", ")
 	switch {
+	case r.PriorityClass != "":
+		return "PriorityClass \"" + r.PriorityClass + "\" does not exist"
 	case r.LimitRange != "":
 		return "LimitRange \"" + r.LimitRange + "\" refuses it (" + resources + ")"
 	case r.Unset:
@@ -179,6 +183,8 @@ func (r *Refusal) Reason() string {
 func (r *Refusal) Brief() string {
 	resources := strings.Join(r.Resources, ", ")
 	switch {
+	case r.PriorityClass != "":
+		return "no PriorityClass " + r.PriorityClass
 	case r.LimitRange != "":
 		return "LimitRange " + r.LimitRange + ": " + resources
 	case r.Unset:

@@ -72,7 +72,7 @@ type Outcome struct {
 	Workloads []WorkloadOutcome
 	// Placed, Pending and NotCreated count the replacements of all workloads, Preempted the pods
 	// elsewhere that preemption evicts. Missing counts the Pending ones together with those that are
-	// not created because an ordered StatefulSet waits, or a LimitRange or a ResourceQuota refuses them.
+	// not created because an ordered StatefulSet waits, or because admission refuses them: see Refusal.
 	// Refused counts the latter alone, and Unplaced the Missing ones without them. Again counts the Placed
 	// ones whose node evicts them again, since they tolerate a taint of it for some seconds only.
 	Placed, Pending, NotCreated, Missing, Refused, Unplaced, Preempted, Again Range
@@ -90,6 +90,8 @@ type Outcome struct {
 	// UnmodelledRanges and UnknownRanges are the same of LimitRanges.
 	UnmodelledRanges []string
 	UnknownRanges    bool
+	// UnknownClasses is set where new pods name PriorityClasses, and these were not read.
+	UnknownClasses bool
 	// UnknownVolumeLimits is set where pods have CSI volumes, and limits of these could not be read.
 	UnknownVolumeLimits bool
 	// UnmodelledStorage names what is not known of the storage that pods need whose claims no volume is bound to.
@@ -339,6 +341,7 @@ func (s *simulation) try(orders int, seed uint64) *Outcome {
 	out.UnmodelledStorage = s.unmodelledStorage()
 	out.UnmodelledQuotas, out.UnknownQuotas = slices.Sorted(maps.Keys(s.quotas.unmodelled)), f.snapshot.Quotas == nil
 	out.UnmodelledRanges, out.UnknownRanges = slices.Sorted(maps.Keys(s.unmodelledRanges)), f.snapshot.LimitRanges == nil
+	out.UnknownClasses = s.unknownClasses
 	if out.Others.Replacements = s.elsewhere(); out.Others.Replacements == 0 {
 		out.Others = Others{}
 	}

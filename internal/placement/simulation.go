@@ -50,6 +50,8 @@ type simulation struct {
 	used usedStorage
 	// unmodelledRanges are the LimitRanges with defaults that differ from those of others.
 	unmodelledRanges map[string]bool
+	// unknownClasses is set where a new pod's PriorityClass was not read.
+	unknownClasses bool
 	// preempting is the highest priority of a pod that may preempt others.
 	preempting int32
 
@@ -159,7 +161,7 @@ type replacement struct {
 	since   int64
 	// bound is the moment at which it was put on its node.
 	bound int64
-	// refused is why a LimitRange or a ResourceQuota keeps it from being created, nil where none does.
+	// refused is why admission refuses it, so that it is not created, nil where nothing does.
 	refused *Refusal
 	// delayed is set for one that was placed at a later moment, deleted for one without a controller that was
 	// preempted.
@@ -277,7 +279,7 @@ func (s *simulation) wait(pod *snapshot.Pod) {
 }
 
 // create queues a pod, unless its StatefulSet waits for the one before it, or its namespace
-// forbids it, a LimitRange refuses it or no quota is left for it.
+// forbids it, a LimitRange refuses it, its PriorityClass is gone or no quota is left for it.
 func (s *simulation) create(r *replacement) {
 	if len(r.class.scheduling.Forbidden) > 0 || r.absent || r.ended || !r.created && s.waits(r) {
 		return

@@ -16,7 +16,7 @@ type tally struct {
 	// seen is set once it has an evicted or preempted pod in any order.
 	seen                                                     bool
 	placed, pending, notCreated, missing, delayed, preempted int
-	// refused counts those that a LimitRange or a ResourceQuota keeps from being created.
+	// refused counts those that admission refuses.
 	refused int
 	// again counts the placed ones that their node evicts again.
 	again int

@@ -153,7 +153,7 @@ func (f *folder) serve(c *Cluster) {
 }
 
 // clusterScoped are the kinds of a folder whose objects have no namespace, where it has none of them.
-var clusterScoped = []string{"nodes", "namespaces", "persistentvolumes", "storageclasses", "csidrivers", "csinodes", policies, bindings}
+var clusterScoped = []string{"nodes", "namespaces", "persistentvolumes", "priorityclasses", "storageclasses", "csidrivers", "csinodes", policies, bindings}
 
 func (k *recordedKind) namespaced() bool {
 	if len(k.objects) > 0 {

@@ -148,6 +148,7 @@ var shortNames = map[schema.GroupResource][]string{
 	{Group: "apps", Resource: "daemonsets"}: {"ds"}, {Group: "apps", Resource: "replicasets"}: {"rs"}, {Group: "batch", Resource: "cronjobs"}: {"cj"},
 	{Group: "policy", Resource: "poddisruptionbudgets"}: {"pdb"}, {Group: "apps.openshift.io", Resource: "deploymentconfigs"}: {"dc"},
 	{Group: "operators.coreos.com", Resource: "subscriptions"}: {"sub", "subs"}, {Group: storageGroup, Resource: "storageclasses"}: {"sc"},
+	{Group: "scheduling.k8s.io", Resource: "priorityclasses"}: {"pc"},
 }
 
 // short returns the other names of a resource of a group: those that are recorded, or else the known ones.

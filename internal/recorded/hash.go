@@ -186,7 +186,7 @@ func (h *hasher) text(field, value string, in scope) string {
 		return h.claim(in.namespace, value)
 	case in.keep && field == "installedCSV":
 		return h.kept(value)
-	case slices.Contains(readable, field),
+	case slices.Contains(readable, field), snapshot.SystemClass(value),
 		field == "reason" && slices.Contains(pauses, value),
 		field == "provisioner" && value == noProvisioner,
 		field == "schedulerName" && value == corev1.DefaultSchedulerName,

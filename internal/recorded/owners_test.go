@@ -71,6 +71,7 @@ func TestWrite_anOpenShiftClusterIsRecordedWithTheRightsOfAPlan(t *testing.T) {
 	source := recorder(t, api,
 		mayRead("", "nodes", "pods", "namespaces", "resourcequotas", "limitranges", "persistentvolumes", "persistentvolumeclaims", "replicationcontrollers"),
 		mayRead("admissionregistration.k8s.io", "mutatingadmissionpolicies", "mutatingadmissionpolicybindings"),
+		mayRead("scheduling.k8s.io", "priorityclasses"),
 		mayRead("storage.k8s.io", "storageclasses", "csidrivers", "csinodes", "csistoragecapacities"),
 		mayRead("apps", "*"), mayRead("batch", "*"), mayRead("policy", "*"), mayRead("operator.openshift.io", "*"),
 		rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{"configmaps"}, ResourceNames: []string{"cluster-monitoring-config", "user-workload-monitoring-config"}, Verbs: []string{"get"}})

@@ -55,6 +55,7 @@ var builtin = []kindRecord{
 	{Version: "v1", Resource: "limitranges", Kind: "LimitRange"},
 	{Version: "v1", Resource: "persistentvolumes", Kind: "PersistentVolume"},
 	{Version: "v1", Resource: "persistentvolumeclaims", Kind: "PersistentVolumeClaim"},
+	{Group: "scheduling.k8s.io", Version: "v1", Resource: "priorityclasses", Kind: "PriorityClass"},
 	{Group: storageGroup, Version: "v1", Resource: "storageclasses", Kind: "StorageClass"},
 	{Group: storageGroup, Version: "v1", Resource: "csidrivers", Kind: "CSIDriver"},
 	{Group: storageGroup, Version: "v1", Resource: "csinodes", Kind: "CSINode"},

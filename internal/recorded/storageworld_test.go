@@ -271,7 +271,7 @@ func (w *storing) lists(t *testing.T) string {
 	dir := t.TempDir()
 	for _, path := range []string{
 		"api/v1/nodes", "api/v1/pods", "api/v1/persistentvolumes", "api/v1/persistentvolumeclaims", "api/v1/resourcequotas", "api/v1/limitranges", "apis/apps/v1/statefulsets", "apis/apps.kruise.io/v1beta1/statefulsets",
-		"apis/storage.k8s.io/v1/storageclasses", "apis/storage.k8s.io/v1/csidrivers", "apis/storage.k8s.io/v1/csinodes", "apis/storage.k8s.io/v1/csistoragecapacities",
+		"apis/scheduling.k8s.io/v1/priorityclasses", "apis/storage.k8s.io/v1/storageclasses", "apis/storage.k8s.io/v1/csidrivers", "apis/storage.k8s.io/v1/csinodes", "apis/storage.k8s.io/v1/csistoragecapacities",
 	} {
 		write(t, dir, path+".json", list(t, w.Client(), "/"+path))
 	}

@@ -14,6 +14,7 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
+	schedulingv1 "k8s.io/api/scheduling/v1"
 	storagev1 "k8s.io/api/storage/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -29,7 +30,8 @@ var typed = map[string]func() any{
 	"Job": func() any { return &batchv1.Job{} }, "CronJob": func() any { return &batchv1.CronJob{} },
 	"PodDisruptionBudget": func() any { return &policyv1.PodDisruptionBudget{} }, "ResourceQuota": func() any { return &corev1.ResourceQuota{} },
 	"LimitRange": func() any { return &corev1.LimitRange{} }, "StorageClass": func() any { return &storagev1.StorageClass{} },
-	"CSIDriver": func() any { return &storagev1.CSIDriver{} }, "CSINode": func() any { return &storagev1.CSINode{} },
+	"PriorityClass": func() any { return &schedulingv1.PriorityClass{} },
+	"CSIDriver":     func() any { return &storagev1.CSIDriver{} }, "CSINode": func() any { return &storagev1.CSINode{} },
 	"CSIStorageCapacity": func() any { return &storagev1.CSIStorageCapacity{} },
 }
 

@@ -15,6 +15,7 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
+	schedulingv1 "k8s.io/api/scheduling/v1"
 	storagev1 "k8s.io/api/storage/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -150,6 +151,7 @@ func shop(more ...fakeapi.Kind) *fakeapi.Server {
 		}},
 		&corev1.PersistentVolumeClaim{ObjectMeta: noted("shop", "data"), Spec: corev1.PersistentVolumeClaimSpec{VolumeName: "pv", StorageClassName: new("fast")}},
 		&storagev1.StorageClass{ObjectMeta: noted("", "fast"), Provisioner: "csi.example.com", Parameters: map[string]string{"password": canary}, MountOptions: []string{canary}},
+		&schedulingv1.PriorityClass{ObjectMeta: noted("", "high"), Value: 1000, Description: canary},
 		&storagev1.CSIDriver{ObjectMeta: noted("", "csi.example.com"), Spec: storagev1.CSIDriverSpec{TokenRequests: []storagev1.TokenRequest{{Audience: canary}}}},
 		&storagev1.CSINode{ObjectMeta: noted("", "a"), Spec: storagev1.CSINodeSpec{Drivers: []storagev1.CSINodeDriver{{Name: "csi.example.com", NodeID: canary}}}},
 		&storagev1.CSIStorageCapacity{ObjectMeta: noted("shop", "csisc-1"), StorageClassName: "fast"},

@@ -50,6 +50,8 @@ type Snapshot struct {
 	Quotas Quotas
 	// LimitRanges are those of containers and pods, nil where they were not read.
 	LimitRanges LimitRanges
+	// PriorityClasses are nil where they were not read.
+	PriorityClasses PriorityClasses
 	// Volumes by namespace and name of the claim that is bound to them: only those
 	// that can be used on some nodes only, or by one pod only.
 	Volumes map[string]map[string]*Volume
@@ -283,7 +285,7 @@ func (s *Snapshot) SortedNodes() []*Node {
 func (s *Snapshot) With(nodes map[string]*Node, daemons map[types.UID]*Daemon) *Snapshot {
 	out := &Snapshot{
 		Nodes: maps.Clone(s.Nodes), Pods: s.Pods, Only: s.Only, Waiting: s.Waiting, Parents: s.Parents, Daemons: maps.Clone(s.Daemons), Ordered: s.Ordered, Jobs: s.Jobs,
-		Budgets: s.Budgets, Quotas: s.Quotas, LimitRanges: s.LimitRanges, Volumes: s.Volumes, Attachments: s.Attachments, Storage: s.Storage, NamespaceLabels: s.NamespaceLabels, Admission: s.Admission, Others: s.Others, Gaps: s.Gaps, OwnerGaps: s.OwnerGaps,
+		Budgets: s.Budgets, Quotas: s.Quotas, LimitRanges: s.LimitRanges, PriorityClasses: s.PriorityClasses, Volumes: s.Volumes, Attachments: s.Attachments, Storage: s.Storage, NamespaceLabels: s.NamespaceLabels, Admission: s.Admission, Others: s.Others, Gaps: s.Gaps, OwnerGaps: s.OwnerGaps,
 	}
 	maps.Copy(out.Nodes, nodes)
 	maps.Copy(out.Daemons, daemons)

@@ -205,7 +205,7 @@ func TestWith_leavesTheSnapshotAsItIs(t *testing.T) {
 		Nodes: map[string]*Node{"a": {Name: "a"}, "b": {Name: "b"}}, Daemons: map[types.UID]*Daemon{"d": {}},
 		Pods: map[string][]*Pod{"a": {owned("p", "StatefulSet")}}, Waiting: []*Pod{owned("w", "StatefulSet")},
 		Parents: map[types.UID]Owner{"ReplicaSet": {Kind: "Deployment"}}, Budgets: Budgets{"app": nil}, Volumes: map[string]map[string]*Volume{"app": nil},
-		Attachments: &Attachments{}, Storage: &Storage{}, Only: map[string]bool{"a": true}, Quotas: Quotas{"app": nil}, LimitRanges: LimitRanges{"app": nil}, NamespaceLabels: map[string]labels.Set{"app": nil},
+		Attachments: &Attachments{}, Storage: &Storage{}, Only: map[string]bool{"a": true}, Quotas: Quotas{"app": nil}, LimitRanges: LimitRanges{"app": nil}, PriorityClasses: PriorityClasses{"high": {}}, NamespaceLabels: map[string]labels.Set{"app": nil},
 		Ordered: map[WorkloadKey]bool{{}: true}, Jobs: map[types.UID]*Job{"j": {}}, Admission: &admission.Rules{}, Others: &Others{}, Gaps: []string{"gap"}, OwnerGaps: []string{"gap"},
 	}
 	for field, value := range reflect.ValueOf(s).Elem().Fields() {

@@ -123,7 +123,7 @@ func podAttributes() map[string]schema.Attribute {
 		"toleration":    text("Toleration of the pod that decided; null if none did."),
 		"reason":        text("Reason, as the end of a sentence that begins with the pod."),
 		"lost":          truth("Whether the pod is evicted and no controller recreates it."),
-		"placement":     text("`fits`, `pending` or `not_created` (quota or LimitRange); null without one or where the order decides."),
+		"placement":     text("`fits`, `pending` or `not_created` (quota, LimitRange, PriorityClass); null without one or where the order decides."),
 		"reschedulable": truth("Deprecated, use `placement`: `false` where no node fits."),
 		"budget":        text("PodDisruptionBudget of an evicted pod, null without one. Drains respect it, taint eviction bypasses it."),
 		"local_data":    truth("Whether the pod has `emptyDir` data, which is deleted with it."),

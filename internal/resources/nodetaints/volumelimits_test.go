@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
+	schedulingv1 "k8s.io/api/scheduling/v1"
 	storagev1 "k8s.io/api/storage/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -153,4 +154,34 @@ func TestNodeTaints_plansReadStorageForClaimsWithoutAVolume(t *testing.T) {
 			t.Error(says)
 		}
 	})
+}
+
+// TestNodeTaints_plansReadThePriorityClassesOfEvictedPods: the class of the pods was deleted while they use it, so that
+// admission rejects the new ones.
+func TestNodeTaints_plansReadThePriorityClassesOfEvictedPods(t *testing.T) {
+	t.Parallel()
+	acctest.CountsRequests(t)
+	for name, want := range map[string]struct {
+		lists int
+		says  string
+	}{"": {}, "gone": {1, "no PriorityClass gone"}, "high": {lists: 1}, "system-node-critical": {}} {
+		acctest.OnFake(t, func(t *testing.T, c *acctest.Cluster) {
+			c.Crowd(t, 2, 1, func(_ int, node *corev1.Node, pod *corev1.Pod) {
+				pod.OwnerReferences = []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "ReplicaSet", Name: node.Name, UID: types.UID(node.Name), Controller: new(true)}}
+				pod.Spec.PriorityClassName = name
+			})
+			if _, err := c.Admin.SchedulingV1().PriorityClasses().Create(t.Context(), &schedulingv1.PriorityClass{ObjectMeta: metav1.ObjectMeta{Name: "high"}}, metav1.CreateOptions{}); err != nil {
+				t.Fatal(err)
+			}
+			audit, provider := c.Audit(t)
+			planned := (&acctest.Terraform{Provider: provider}).Plan(t, newInstance(), map[string]any{"node_name": "crowd-0", "taints": acctest.Objects(t, "dedicated=gpu:NoExecute")})
+			_, count := requested(t, "a pod of class "+name, audit)
+			if count["list priorityclasses"] != want.lists {
+				t.Errorf("class %q: %v", name, count)
+			}
+			if says := planned.Diagnostics.Warnings(); !strings.Contains(says, want.says) || strings.Contains(says, "NOT CREATED") != (want.says != "") {
+				t.Errorf("class %q: %s", name, says)
+			}
+		})
+	}
 }

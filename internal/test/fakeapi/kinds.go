@@ -9,6 +9,7 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
+	schedulingv1 "k8s.io/api/scheduling/v1"
 	storagev1 "k8s.io/api/storage/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -82,6 +83,7 @@ func builtin() []Kind {
 		{GroupVersionKind: batch.WithKind("CronJob"), Plural: "cronjobs", Generation: true, Status: true},
 		{GroupVersionKind: batch.WithKind("Job"), Plural: "jobs", Generation: true, Status: true},
 		{GroupVersionKind: policyv1.SchemeGroupVersion.WithKind("PodDisruptionBudget"), Plural: "poddisruptionbudgets", Generation: true, Status: true},
+		{GroupVersionKind: schedulingv1.SchemeGroupVersion.WithKind("PriorityClass"), Plural: "priorityclasses", Cluster: true, Generation: true},
 		{GroupVersionKind: storage.WithKind("CSIDriver"), Plural: "csidrivers", Cluster: true},
 		{GroupVersionKind: storage.WithKind("CSINode"), Plural: "csinodes", Cluster: true},
 		{GroupVersionKind: storage.WithKind("CSIStorageCapacity"), Plural: "csistoragecapacities"},

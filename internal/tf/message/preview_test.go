@@ -208,6 +208,8 @@ func TestPreview_goldensOfSituations(t *testing.T) {
 		"ephemeral-volumes": {aCluster().node("worker-2", 8).pods("worker-1", "shop/Deployment/web", 2, 1, ephemeral).pods("worker-1", "shop/one-off", 1, 1, ephemeral), gpu, "", false},
 		"storage":           {withStorage(), gpu, "", false},
 		"limit-ranges":      {limitRanges(), gpu, "", false},
+		"classes":           {classed(snapshot.PriorityClasses{"high": {Value: 1000}}), gpu, "", false},
+		"classes-unread":    {classed(nil), gpu, "", false},
 		"only-completed":    {aCluster().pods("worker-1", "batch/Job/report", 3, 0, completed), gpu, "", false},
 		"many-workloads":    {crowd, gpu, "", false},
 		"long-names":        {long, gpu, "", false},

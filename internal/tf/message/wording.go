@@ -125,6 +125,9 @@ func notModelled(s Subject, report *eviction.Report) string {
 	if n := len(out.UnmodelledRanges); n > 0 {
 		parts = append(parts, map[bool]string{true: "LimitRange ", false: "LimitRanges "}[n == 1]+Some(out.UnmodelledRanges))
 	}
+	if out.UnknownClasses {
+		parts = append(parts, "PriorityClasses")
+	}
 	if out.UnknownVolumeLimits {
 		parts = append(parts, "volume limits")
 	}
