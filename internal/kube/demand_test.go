@@ -43,7 +43,7 @@ func amounts() *rapid.Generator[corev1.ResourceList] {
 
 // aDemandingPod draws specs and statuses that agree most of the time.
 func aDemandingPod(t *rapid.T) *corev1.Pod {
-	p := &corev1.Pod{}
+	p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Generation: rapid.Int64Range(0, 2).Draw(t, "generation")}}
 	always, never, priority := corev1.ContainerRestartPolicyAlways, corev1.PreemptNever, rapid.Int32Range(-1, 2).Draw(t, "priority")
 	list := amounts()
 	container := func(name string) (corev1.Container, corev1.ContainerStatus) {

@@ -130,7 +130,7 @@ func (p *podPage) add(content []byte) error {
 		}
 	}
 	pod.Spec.NodeName = string(node)
-	like, err := p.like(spec, status, pod.Annotations[snapshot.LimitRangerAnnotation])
+	like, err := p.like(spec, status, &pod)
 	if err != nil {
 		return err
 	}
@@ -148,8 +148,9 @@ func (p *podPage) addWhole(content []byte) error {
 	return nil
 }
 
-// like returns what pods of a spec and a status have in common to which LimitRanges have added the same.
-func (p *podPage) like(spec, status []byte, defaulted string) (*snapshot.Pod, error) {
+// like returns what pods of a spec and a status have in common to which LimitRanges have added the same, and whose specs
+// all have changed or have not. Of the pod itself only its metadata is read.
+func (p *podPage) like(spec, status []byte, of *corev1.Pod) (*snapshot.Pod, error) {
 	alike := p.alike[string(spec)]
 	if alike == nil {
 		alike = &podsAlike{spec: &corev1.PodSpec{}, byStatus: map[string]*snapshot.Pod{}}
@@ -161,10 +162,15 @@ func (p *podPage) like(spec, status []byte, defaulted string) (*snapshot.Pod, er
 		}
 		p.alike[string(spec)] = alike
 	}
-	p.key = append(append(p.key[:0], status...), defaulted...)
+	defaulted, changed := of.Annotations[snapshot.LimitRangerAnnotation], byte(0)
+	if snapshot.Changed(of) {
+		changed = 1
+	}
+	p.key = append(append(append(p.key[:0], status...), changed), defaulted...)
 	known := alike.byStatus[string(p.key)]
 	if known == nil {
 		pod := corev1.Pod{Spec: *alike.spec}
+		pod.Generation = of.Generation
 		pod.Annotations = map[string]string{snapshot.LimitRangerAnnotation: defaulted}
 		if err := pod.Status.Unmarshal(status); err != nil {
 			return nil, err

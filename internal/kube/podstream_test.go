@@ -110,3 +110,32 @@ func TestPodPage_ofSomethingElse(t *testing.T) {
 		}
 	}
 }
+
+// TestPodPage_keepsPodsApartWhoseSpecHasChanged: pods of equal specs share what was read, and one of them may have been
+// resized.
+func TestPodPage_keepsPodsApartWhoseSpecHasChanged(t *testing.T) {
+	t.Parallel()
+	list := &corev1.PodList{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "PodList"}}
+	for _, generation := range []int64{1, 2, 1, 3} {
+		p := corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "web", Generation: generation}}
+		p.Spec.Containers = []corev1.Container{{Name: "c", Resources: corev1.ResourceRequirements{Requests: quantities("cpu", "3")}}}
+		list.Items = append(list.Items, p)
+	}
+	asJSON, err := json.Marshal(list)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, answer := range map[string][]byte{"protobuf": encoded(t, list), "JSON": asJSON} {
+		page := &podPage{slim: newSlimmer()}
+		if err := page.read(bytes.NewReader(answer)); err != nil {
+			t.Fatal(err)
+		}
+		var got []bool
+		for _, p := range page.Items {
+			got = append(got, p.Demand.Resized)
+		}
+		if !slices.Equal(got, []bool{false, true, false, true}) {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+}

@@ -60,9 +60,9 @@ func (f *fields) only(number protowire.Number, inner *fields, keys ...string) *f
 }
 
 var (
-	// namespace, name, uid, resourceVersion, creationTimestamp, deletionTimestamp, deletionGracePeriodSeconds,
+	// namespace, name, uid, resourceVersion, generation, creationTimestamp, deletionTimestamp, deletionGracePeriodSeconds,
 	// labels, ownerReferences; two of the annotations.
-	metaFields = whole(1, 3, 5, 6, 8, 9, 10, 11, 13).only(12, whole(1, 2), corev1.MirrorPodAnnotationKey, snapshot.LimitRangerAnnotation)
+	metaFields = whole(1, 3, 5, 6, 7, 8, 9, 10, 11, 13).only(12, whole(1, 2), corev1.MirrorPodAnnotationKey, snapshot.LimitRangerAnnotation)
 	// requests.
 	resourceFields = whole(2)
 	// name, ports, restartPolicy; limits and requests of resources.

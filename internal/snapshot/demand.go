@@ -66,6 +66,9 @@ type Demand struct {
 	// extended resources. Defaulted is set where LimitRanges have added others to those of the pod.
 	Template  *corev1.PodSpec
 	Defaulted bool
+	// Resized is set where the pod's spec has changed since it was created, as by a resize in place: its controller creates
+	// the next one by a template that may ask for something else.
+	Resized bool
 }
 
 // The request of a container without one in scores (pkg/scheduler/util/pod_resources.go).
@@ -99,6 +102,7 @@ func DemandOf(p *corev1.Pod) *Demand {
 	if claims == nil {
 		d.Template, d.Defaulted = resourcesOf(p)
 	}
+	d.Resized = Changed(p) && !d.BestEffort()
 	// A resource that devices are claimed for is not counted on nodes that do not list it, so
 	// that its absence there keeps no pod away (fit.go, shouldDelegateResourceToDRA).
 	claimed := func(a Amount) bool {
@@ -110,6 +114,10 @@ func DemandOf(p *corev1.Pod) *Demand {
 	d.Asks.Others, d.Holds.Others = slices.DeleteFunc(all, claimed), slices.DeleteFunc(d.Holds.Others, claimed)
 	return d
 }
+
+// Changed reports whether the spec of a pod has changed since it was created. Binding it to a node does not count
+// (k8s.io/kubernetes v1.37.2 pkg/registry/core/pod/strategy.go, updatePodGeneration).
+func Changed(p *corev1.Pod) bool { return p.Generation > 1 }
 
 func ofDeviceClass(a Amount) bool {
 	return strings.HasPrefix(string(a.Name), resourcev1.ResourceDeviceClassPrefix)

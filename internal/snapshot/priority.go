@@ -28,7 +28,9 @@ func (d *Demand) NamesClass() bool {
 }
 
 // SystemClass reports whether a PriorityClass is one of those that every cluster has.
-func SystemClass(name string) bool { return name == systemClusterCritical || name == systemNodeCritical }
+func SystemClass(name string) bool {
+	return name == systemClusterCritical || name == systemNodeCritical
+}
 
 // Prioritize returns the demand with what its PriorityClass gives to a new pod now, and false where the class is gone:
 // admission then refuses the pod. A pod without one gets the default class

@@ -25,10 +25,10 @@ func TestPrioritize(t *testing.T) {
 		want    Demand
 		gone    bool
 	}{
-		"the class is as it was":                       {pod: high, classes: PriorityClasses{"high": {Value: 1000}}, want: high},
-		"its value is another one":                     {pod: high, classes: PriorityClasses{"high": {Value: 5}}, want: with(func(d *Demand) { d.Priority = 5 })},
-		"its preemptionPolicy has become Never":        {pod: high, classes: PriorityClasses{"high": {Value: 1000, Patient: true}}, want: with(func(d *Demand) { d.Patient = true })},
-		"its preemptionPolicy is Never no longer":      {pod: with(func(d *Demand) { d.Patient = true }), classes: PriorityClasses{"high": {Value: 1000}}, want: high},
+		"the class is as it was":                  {pod: high, classes: PriorityClasses{"high": {Value: 1000}}, want: high},
+		"its value is another one":                {pod: high, classes: PriorityClasses{"high": {Value: 5}}, want: with(func(d *Demand) { d.Priority = 5 })},
+		"its preemptionPolicy has become Never":   {pod: high, classes: PriorityClasses{"high": {Value: 1000, Patient: true}}, want: with(func(d *Demand) { d.Patient = true })},
+		"its preemptionPolicy is Never no longer": {pod: with(func(d *Demand) { d.Patient = true }), classes: PriorityClasses{"high": {Value: 1000}}, want: high},
 		"it is gone":                                   {pod: high, classes: PriorityClasses{"low": {}}, want: high, gone: true},
 		"it is gone, and there is a default":           {pod: high, classes: PriorityClasses{"low": {Default: true}}, want: high, gone: true},
 		"none were read":                               {pod: high, want: high},

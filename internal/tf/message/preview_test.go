@@ -210,6 +210,7 @@ func TestPreview_goldensOfSituations(t *testing.T) {
 		"limit-ranges":      {limitRanges(), gpu, "", false},
 		"classes":           {classed(snapshot.PriorityClasses{"high": {Value: 1000}}), gpu, "", false},
 		"classes-unread":    {classed(nil), gpu, "", false},
+		"resized":           {aCluster().node("worker-2", 2).pods("worker-1", "shop/Deployment/web", 1, 3, func(p *snapshot.Pod) { p.Demand.Resized = true }), gpu, "", false},
 		"only-completed":    {aCluster().pods("worker-1", "batch/Job/report", 3, 0, completed), gpu, "", false},
 		"many-workloads":    {crowd, gpu, "", false},
 		"long-names":        {long, gpu, "", false},

@@ -167,7 +167,7 @@ func fewOrders(report *eviction.Report) string {
 func unmodelledPods(report *eviction.Report) (parts []string) {
 	out := report.Outcome()
 	var schedulers []string
-	devices, ephemeral := 0, 0
+	devices, ephemeral, resized := 0, 0, 0
 	for _, v := range report.Pods {
 		if group := out.Of(v.Pod); group != nil && group.UnknownVolumes {
 			ephemeral++
@@ -175,6 +175,9 @@ func unmodelledPods(report *eviction.Report) (parts []string) {
 		if d := v.Pod.Demand; d != nil && out.Of(v.Pod) != nil {
 			if d.Devices {
 				devices++
+			}
+			if d.Resized {
+				resized++
 			}
 			if d.Scheduler != "" && !slices.Contains(schedulers, d.Scheduler) {
 				schedulers = append(schedulers, d.Scheduler)
@@ -188,6 +191,9 @@ func unmodelledPods(report *eviction.Report) (parts []string) {
 		parts = append(parts, "ephemeral volumes of "+Count(ephemeral, "pod"))
 	}
 	parts = append(parts, preferences(report)...)
+	if resized > 0 {
+		parts = append(parts, "requests of "+CountVerb(resized, "pod that may have been resized", "pods that may have been resized"))
+	}
 	if slices.Sort(schedulers); len(schedulers) > 0 {
 		parts = append(parts, "scheduler "+Some(schedulers))
 	}
