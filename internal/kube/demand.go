@@ -56,15 +56,11 @@ func (s *slimmer) writeDemandKey(p *corev1.Pod) {
 	if p.Spec.ActiveDeadlineSeconds != nil && *p.Spec.ActiveDeadlineSeconds >= 0 {
 		deadline = 1
 	}
-	changed := byte(0)
-	if snapshot.Changed(p) {
-		changed = 1
-	}
 	elsewhere := byte(0)
 	if snapshot.ReachesOtherNamespaces(p.Spec.Affinity) {
 		elsewhere = 1
 	}
-	s.key = append(append(s.key, p.Spec.SchedulerName...), 0, byte(min(len(p.Spec.ResourceClaims), 1)), deadline, elsewhere, changed)
+	s.key = append(append(s.key, p.Spec.SchedulerName...), 0, byte(min(len(p.Spec.ResourceClaims), 1)), deadline, elsewhere, changedByte(p))
 	s.key = append(append(s.key, p.Spec.PriorityClassName...), 0)
 	priority := int64(0)
 	if p.Spec.Priority != nil {
@@ -99,6 +95,14 @@ func (s *slimmer) writeDemandKey(p *corev1.Pod) {
 			}
 		}
 	}
+}
+
+// changedByte is 1 for a pod whose spec has changed.
+func changedByte(p *corev1.Pod) byte {
+	if snapshot.Changed(p) {
+		return 1
+	}
+	return 0
 }
 
 // plain reports that nothing in a pod's status raises or lowers what its spec asks

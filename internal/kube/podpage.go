@@ -162,11 +162,8 @@ func (p *podPage) like(spec, status []byte, of *corev1.Pod) (*snapshot.Pod, erro
 		}
 		p.alike[string(spec)] = alike
 	}
-	defaulted, changed := of.Annotations[snapshot.LimitRangerAnnotation], byte(0)
-	if snapshot.Changed(of) {
-		changed = 1
-	}
-	p.key = append(append(append(p.key[:0], status...), changed), defaulted...)
+	defaulted := of.Annotations[snapshot.LimitRangerAnnotation]
+	p.key = append(append(append(p.key[:0], status...), changedByte(of)), defaulted...)
 	known := alike.byStatus[string(p.key)]
 	if known == nil {
 		pod := corev1.Pod{Spec: *alike.spec}
