@@ -12,6 +12,7 @@ import (
 // Witness sees the plans that previews word, and each step that a run takes, right before it does. Tests alone have
 // one: they compare the two.
 type Witness interface {
+	// Worded has the plan as the preview words it.
 	Worded(plan planner.Plan)
 	// Takes has in followed whether the run has read pods: without them, the report of a step is empty.
 	Takes(step planner.Step, followed bool)
