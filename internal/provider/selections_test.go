@@ -31,7 +31,7 @@ func TestSelections_eachAlternativeIsATest(t *testing.T) {
 			if selection == "^$" {
 				continue
 			}
-			for _, one := range alternatives(selection) {
+			for _, one := range alternatives("(" + selection + ")") {
 				seen++
 				if expression := regexp.MustCompile(one); !slices.ContainsFunc(names, expression.MatchString) {
 					t.Errorf("%s: no test matches %s of %s", file, one, selection)
