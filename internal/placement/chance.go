@@ -27,6 +27,7 @@ const (
 	ofEvictions
 	ofVolumes
 	ofAges
+	ofGraces
 )
 
 func newChance(seed uint64, order int) chance { return chance(seed).of(ofOrders, uint64(order)) } //nolint:gosec // Orders count from 0.

@@ -22,10 +22,20 @@ func (e *Eviction) wait() int64 {
 // longestWait is some ten years: no grace period is longer.
 const longestWait = terminatingGone << 23
 
-// delay plans when the replacements are created whose controllers wait until the evicted pod is gone. In two of three orders
-// that is when its grace period ends. In the third the pod is gone immediately: most pods end as soon as they are told to.
+// paces are when pods that controllers wait for are gone: all of them when their grace periods end, all immediately, or those of
+// each workload by chance.
+const (
+	allLate = iota
+	noneLate
+	someLate
+	paces
+)
+
+// delay plans when the replacements are created whose controllers wait until the evicted pod is gone. In one of three orders
+// that is when its grace period ends. In the second the pod is gone immediately: most pods end as soon as they are told to. In the
+// third workloads differ, as each has its own habits.
 func (s *simulation) delay(order int) {
-	s.late, s.ahead = order/2%3 != 1, slices.Clone(s.moments)
+	s.pace, s.ahead = order/2%paces, slices.Clone(s.moments)
 	for _, r := range s.replacements {
 		if r.wait > 0 && !r.undecided {
 			s.due(r, r.evicted)
@@ -36,11 +46,19 @@ func (s *simulation) delay(order int) {
 // due plans when a replacement is created whose pod is evicted at a moment.
 func (s *simulation) due(r *replacement, evicted int64) {
 	r.evicted, r.after = evicted, evicted
-	if r.wait == 0 || !s.late || evicted >= kept-r.wait {
+	if r.wait == 0 || !s.late(r) || evicted >= kept-r.wait {
 		return
 	}
 	r.after += r.wait
 	if at, known := slices.BinarySearch(s.ahead, r.after); !known {
 		s.ahead = slices.Insert(s.ahead, at, r.after)
 	}
+}
+
+// late reports whether an evicted pod takes its grace period in this order.
+func (s *simulation) late(r *replacement) bool {
+	if s.pace != someLate {
+		return s.pace == allLate
+	}
+	return s.chance.of(ofGraces, nameOf(r.pod.Namespace, s.snapshot.Owner(r.pod).String())).below(2) == 0
 }

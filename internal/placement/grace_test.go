@@ -178,3 +178,41 @@ func TestGrace_victimsAreReplacedLater(t *testing.T) {
 		}
 	}
 }
+
+// TestGrace_eachWorkloadEndsAtItsOwnPace: of two workloads, either may take its grace period while the other does not.
+func TestGrace_eachWorkloadEndsAtItsOwnPace(t *testing.T) {
+	t.Parallel()
+	w := newWorld(having(node("n1"), 9, 9), having(node("n2"), 9, 9))
+	w = w.run(replicas("db", "n1", 1, asking(1, 1))...).run(replicas("cache", "n1", 1, asking(1, 1))...)
+	evicted := w.evictAll("n1")
+	for i := range evicted {
+		evicted[i].Wait = 30
+	}
+	s := newSimulation(New(w.Snapshot, gone("n1"), false), evicted)
+	seen := map[[2]bool]int{}
+	for order := range Orders {
+		s.chance = newChance(1, order)
+		s.delay(order)
+		var late [2]bool
+		for i, r := range s.replacements {
+			late[i] = r.after > r.evicted
+		}
+		seen[late]++
+	}
+	if len(seen) != 4 {
+		t.Errorf("which of two workloads take their grace periods: %v", seen)
+	}
+}
+
+// TestJoin_keepsWhatWasNotRead: one outcome that could not read it is enough.
+func TestJoin_keepsWhatWasNotRead(t *testing.T) {
+	t.Parallel()
+	for name, one := range map[string]*Outcome{
+		"quotas": {UnknownQuotas: true}, "PriorityClasses": {UnknownClasses: true}, "LimitRanges": {UnknownRanges: true}, "limits of volumes": {UnknownVolumeLimits: true}, "Jobs": {UnreadJobs: true},
+	} {
+		out := Join(&Outcome{}, one)
+		if out.UnknownQuotas != one.UnknownQuotas || out.UnknownClasses != one.UnknownClasses || out.UnknownRanges != one.UnknownRanges || out.UnknownVolumeLimits != one.UnknownVolumeLimits || out.UnreadJobs != one.UnreadJobs {
+			t.Errorf("%s are lost: %+v", name, out)
+		}
+	}
+}

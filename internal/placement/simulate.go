@@ -167,7 +167,7 @@ func Join(outcomes ...*Outcome) *Outcome {
 		} else {
 			maps.Copy(out.Ended, o.Ended)
 		}
-		out.UnknownQuotas = out.UnknownQuotas || o.UnknownQuotas
+		out.UnknownQuotas, out.UnknownClasses = out.UnknownQuotas || o.UnknownQuotas, out.UnknownClasses || o.UnknownClasses
 		out.UnmodelledQuotas = append(out.UnmodelledQuotas, o.UnmodelledQuotas...)
 		out.UnknownRanges = out.UnknownRanges || o.UnknownRanges
 		out.UnknownVolumeLimits = out.UnknownVolumeLimits || o.UnknownVolumeLimits

@@ -94,9 +94,9 @@ type simulation struct {
 	prompt bool
 	// recovers is set for an order in which replacements are ready by the moment after the one at which they are placed.
 	recovers bool
-	// late is set for an order in which evicted pods take their whole grace periods to end. ahead are the moments that
+	// pace decides which evicted pods take their whole grace periods to end in an order. ahead are the moments that
 	// are left of the order: those of all orders, and those at which pods are created whose controllers wait.
-	late  bool
+	pace  int
 	ahead []int64
 	// nominates is set for an order in which a pod that preempts others is not bound before those that are queued have
 	// been tried: nominees are these pods.
