@@ -117,7 +117,7 @@ func (e *evaluation) ends() func(*snapshot.Pod) bool {
 func (r *Report) endings() []placement.Eviction {
 	out := make([]placement.Eviction, len(r.Ended))
 	for i, p := range r.Ended {
-		out[i] = placement.Eviction{Pod: p.Pod, After: p.After, Unsure: p.Unsure}
+		out[i] = placement.Eviction{Pod: p.Pod, After: p.After, Unsure: p.Unsure, Unread: p.Unread}
 	}
 	return out
 }

@@ -118,3 +118,24 @@ func TestLimits_countAPodOfAFailedJobOnce(t *testing.T) {
 		t.Errorf("two pods are evicted: %+v", got)
 	}
 }
+
+// TestLimits_countAPreemptedPodOfAJobThatWasNotRead: one pod of the Job is evicted, and the other one is preempted. The Job may
+// fail, which alone counts for no limit.
+func TestLimits_countAPreemptedPodOfAJobThatWasNotRead(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		priority int32
+		want     int
+	}{
+		"it is preempted":      {9, 3},
+		"nothing preempts one": {0, 2},
+	} {
+		w := newWorld(having(node("n1"), 9, 9), having(node("n2"), 2, 2)).run(
+			pod("a", "n1", ofJob("batch"), asking(2, 2)), pod("b", "n2", ofJob("batch"), asking(2, 2)), pod("web", "n1", asking(2, 2), ranked(tt.priority)))
+		r, _ := simulate(w, tainting("n1", "a:NoExecute"))
+		all := r.evicts(func(*snapshot.Pod, snapshot.Owner) bool { return true })
+		if all.Count != tt.want {
+			t.Errorf("%s: %d pods count, want %d: %v", name, all.Count, tt.want, all.Pods)
+		}
+	}
+}

@@ -148,7 +148,12 @@ func (e *evaluation) elsewhere(verdicts []PodVerdict) []placement.Eviction {
 	evicted := e.snapshot.Others.Evicted
 	var left []PodVerdict
 	for _, name := range slices.Sorted(maps.Keys(evicted)) {
-		for _, pod := range e.snapshot.Pods[name] {
+		pods := e.snapshot.Pods[name]
+		if name == "" {
+			// Pending pods of Jobs that fail are deleted as well.
+			pods = e.snapshot.Waiting
+		}
+		for _, pod := range pods {
 			gone, leaves := evicted[name][pod.UID]
 			if !leaves || own[pod] || pod.Terminating {
 				continue

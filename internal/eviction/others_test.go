@@ -124,3 +124,21 @@ func TestReport_Does(t *testing.T) {
 		}
 	}
 }
+
+// TestOthers_pendingPodsOfAFailedJobDoNotCompete: another resource has its Job fail, which deletes the pod that waits for the only room.
+func TestOthers_pendingPodsOfAFailedJobDoNotCompete(t *testing.T) {
+	t.Parallel()
+	w := newWorld(having(node("n1"), 1, 1), having(node("n2"), 1, 1)).run(pod("p", "n1", asking(1, 1)))
+	w.Waiting = append(w.Waiting, pod("q", "", asking(1, 1), ranked(5), ofJob("batch"), pending))
+	for name, tt := range map[string]struct {
+		others *snapshot.Others
+		want   placement.Range
+	}{
+		"it waits":         {want: number(1)},
+		"its Job has gone": {others: &snapshot.Others{Evicted: map[string]map[types.UID]snapshot.Departure{"": {"uid-q": {Lost: true}}}}},
+	} {
+		if out := Evaluate(w.Beside(tt.others), tainting("n1", "a:NoExecute"), ComparisonOff).Outcome(); out.Missing != tt.want {
+			t.Errorf("%s: %v are missing, want %v", name, out.Missing, tt.want)
+		}
+	}
+}

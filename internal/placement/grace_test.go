@@ -146,7 +146,7 @@ func TestGrace_orderedSetsWaitForTerminatingPods(t *testing.T) {
 	}
 }
 
-// So is a victim of preemption, and a pod of which it is not known whether it is evicted.
+// So is a victim of preemption, and a pod that may be evicted.
 func TestGrace_victimsAreReplacedLater(t *testing.T) {
 	t.Parallel()
 	cluster := func(unsure bool) (world, Change, []Eviction) {

@@ -275,7 +275,7 @@ func (s *simulation) evict(i int32, v occupant) {
 	if _, planned := s.evicted[v.pod]; planned {
 		return // The change evicts it later on, and its replacement is known.
 	}
-	if one := s.isUndecided[v.pod]; one != nil {
+	if one := s.isUndecided[v.pod]; one != nil && !one.unread {
 		s.preemptUndecided(one)
 		return
 	}

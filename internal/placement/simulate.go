@@ -24,6 +24,8 @@ type Eviction struct {
 	// Scheduling is that of the pod that is created instead. It is nil where none is: for a bare
 	// or completed pod, and for one that its DaemonSet does not recreate.
 	Scheduling *snapshot.Scheduling
+	// Unread is set beside Unsure for a pod of a Job that was not read: it counts as a victim where preemption evicts it.
+	Unread bool
 	// Unsure is set where it is not known whether the pod is evicted: it keeps its room in some orders.
 	// After does not count.
 	Unsure bool

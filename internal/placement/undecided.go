@@ -17,6 +17,8 @@ type undecided struct {
 	node int32
 	// replacement is nil where nothing replaces the pod.
 	replacement *replacement
+	// unread is that of its eviction.
+	unread bool
 }
 
 // kept is the moment of a replacement whose pod is not evicted in an order.
@@ -26,15 +28,16 @@ const kept = math.MaxInt64
 func (s *simulation) depart(e *Eviction) {
 	switch {
 	case e.Unsure:
-		s.doubtful(e.Pod)
+		s.doubtful(e)
 	case !e.Arrives && !e.Surplus:
 		s.leave(e.Pod, e.gone())
 	}
 }
 
 // doubtful adds a pod of which it is not known whether it is evicted. Its replacement follows by replace.
-func (s *simulation) doubtful(pod *snapshot.Pod) {
-	one := &undecided{pod: pod, node: -1}
+func (s *simulation) doubtful(e *Eviction) {
+	pod := e.Pod
+	one := &undecided{pod: pod, node: -1, unread: e.Unread}
 	if p, there := s.byName[pod.Node]; there {
 		one.node = int32(p.index) //nolint:gosec // A cluster has no two thousand million nodes.
 	}
