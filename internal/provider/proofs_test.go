@@ -29,7 +29,7 @@ var numbered = regexp.MustCompile(`^\| *\d`)
 var proofTest = regexp.MustCompile("`((?:Test|Benchmark)[A-Za-z0-9_]+)`")
 
 // exhaustiveCalls are the helpers by which a test does less outside "make test-all".
-var exhaustiveCalls = []string{"Exhaustive", "ArgoRollouts", "Kruise", "Kills", "All", "chosenSeeds", "judgements"}
+var exhaustiveCalls = []string{"Exhaustive", "ArgoRollouts", "Kruise", "Kills", "All", "chosenSeeds", "eachSeed", "judgements"}
 
 // requestedCalls are the helpers that skip a test without a program that only parts of "make
 // test-all" build.

@@ -44,19 +44,12 @@ func TestAccPlacements(t *testing.T) {
 	t.Parallel()
 	c := acctest.Connect(t)
 	acctest.NeedKwok(t, "nodes of a chosen size")
-	first, end := chosenSeeds(t)
 	var tally placed
-	t.Run("seeds", func(t *testing.T) {
-		t.Parallel()
-		for seed := first; seed < end; seed++ {
-			t.Run(fmt.Sprintf("seed_%d", seed), func(t *testing.T) {
-				t.Parallel()
-				p := newPlaces(t, c, seed, &tally)
-				out, pending := p.run()
-				p.compare(out, pending)
-				p.compareVictims(out)
-			})
-		}
+	eachSeed(t, everySeed, func(t *testing.T, seed int) {
+		p := newPlaces(t, c, seed, &tally)
+		out, pending := p.run()
+		p.compare(out, pending)
+		p.compareVictims(out)
 	})
 	t.Cleanup(func() {
 		t.Logf("%d workloads, %d with a number, %d with Pending pods, %d outside of their range", tally.workloads, tally.numbers, tally.pending, tally.outside)

@@ -5,6 +5,7 @@ package evictionpreview_test
 
 import (
 	"fmt"
+	"math"
 	"os"
 	"slices"
 	"strings"
@@ -46,23 +47,16 @@ func TestAccPredictions(t *testing.T) {
 	t.Parallel()
 	c := acctest.Connect(t)
 	acctest.NeedKwok(t, "thousands of pods, in phases of the test's choice")
-	first, end := chosenSeeds(t)
 	var mu sync.Mutex
 	tally, clusters := map[string]int{}, 0
-	t.Run("seeds", func(t *testing.T) {
-		t.Parallel()
-		for seed := first; seed < end; seed++ {
-			t.Run(fmt.Sprintf("seed_%d", seed), func(t *testing.T) {
-				t.Parallel()
-				w := newWorld(t, c, uint64(seed))
-				counts := w.predictAndWatch()
-				mu.Lock()
-				defer mu.Unlock()
-				clusters++
-				for what, n := range counts {
-					tally[what] += n
-				}
-			})
+	eachSeed(t, everySeed, func(t *testing.T, seed int) {
+		w := newWorld(t, c, uint64(seed))
+		counts := w.predictAndWatch()
+		mu.Lock()
+		defer mu.Unlock()
+		clusters++
+		for what, n := range counts {
+			tally[what] += n
 		}
 	})
 	t.Cleanup(func() {
@@ -100,6 +94,25 @@ func chosenSeeds(t *testing.T) (first, end int) {
 		return 0, manySeeds
 	}
 	return 0, fewSeeds
+}
+
+// everySeed has eachSeed leave out none of those that are chosen.
+const everySeed = math.MaxInt32
+
+// eachSeed runs a test for each of the seeds that are chosen, of so many at most, in parallel.
+func eachSeed(t *testing.T, most int, test func(t *testing.T, seed int)) {
+	t.Helper()
+	first, end := chosenSeeds(t)
+	t.Run("seeds", func(t *testing.T) {
+		t.Parallel()
+		for n := range min(end-first, most) {
+			seed := first + n
+			t.Run(fmt.Sprintf("seed_%d", seed), func(t *testing.T) {
+				t.Parallel()
+				test(t, seed)
+			})
+		}
+	})
 }
 
 // kinds is what comes up in the random clusters, each of which the controller treats

@@ -5,7 +5,6 @@ package evictionpreview_test
 
 import (
 	"context"
-	"fmt"
 	"maps"
 	"slices"
 	"sync"
@@ -31,34 +30,27 @@ func TestAccPlacements_rangesAreNoWiderThanChance(t *testing.T) {
 	acctest.Exhaustive(t)
 	c := acctest.Connect(t)
 	acctest.NeedKwok(t, "nodes of a chosen size")
-	first, end := chosenSeeds(t)
 	var mu sync.Mutex
 	workloads, wider, changes, outside := 0, 0, 0, 0
-	t.Run("seeds", func(t *testing.T) {
-		t.Parallel()
-		for seed := first; seed < min(end, first+20); seed++ {
-			t.Run(fmt.Sprintf("seed_%d", seed), func(t *testing.T) {
-				t.Parallel()
-				said, seen := again(t, c, seed)
-				mu.Lock()
-				defer mu.Unlock()
-				for _, name := range slices.Sorted(maps.Keys(said)) {
-					workloads++
-					predicted, came := said[name], placement.Range{Min: slices.Min(seen[name]), Max: slices.Max(seen[name])}
-					if predicted.Min < came.Min-1 || predicted.Max > came.Max+1 {
-						wider++
-					}
-					for _, n := range seen[name] {
-						changes++
-						if n < predicted.Min || n > predicted.Max {
-							outside++
-						}
-					}
-					if predicted != came {
-						t.Logf("%s: %v pods are missing after %d changes, predicted %v", name, seen[name], times, predicted)
-					}
+	eachSeed(t, 20, func(t *testing.T, seed int) {
+		said, seen := again(t, c, seed)
+		mu.Lock()
+		defer mu.Unlock()
+		for _, name := range slices.Sorted(maps.Keys(said)) {
+			workloads++
+			predicted, came := said[name], placement.Range{Min: slices.Min(seen[name]), Max: slices.Max(seen[name])}
+			if predicted.Min < came.Min-1 || predicted.Max > came.Max+1 {
+				wider++
+			}
+			for _, n := range seen[name] {
+				changes++
+				if n < predicted.Min || n > predicted.Max {
+					outside++
 				}
-			})
+			}
+			if predicted != came {
+				t.Logf("%s: %v pods are missing after %d changes, predicted %v", name, seen[name], times, predicted)
+			}
 		}
 	})
 	t.Cleanup(func() {
