@@ -41,11 +41,11 @@ func compressedLists(tb testing.TB, sent *atomic.Int64) *httptest.Server {
 	}
 	nodes := &corev1.NodeList{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "NodeList"}, ListMeta: metav1.ListMeta{ResourceVersion: "1000"}}
 	for i := range 1_000 {
-		nodes.Items = append(nodes.Items, versioned(bigcluster.Node(i), i))
+		nodes.Items = append(nodes.Items, bigcluster.Versioned(bigcluster.Node(i), i))
 	}
 	pods := &corev1.PodList{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "PodList"}, ListMeta: metav1.ListMeta{ResourceVersion: "1000"}}
 	for i := range 30 {
-		pods.Items = append(pods.Items, versioned(bigcluster.Pod(i*benchNodes, benchNodes), i))
+		pods.Items = append(pods.Items, bigcluster.Versioned(bigcluster.Pod(i*benchNodes, benchNodes), i))
 	}
 	one := *pods
 	one.Items, one.RemainingItemCount, one.Continue = pods.Items[:1], new(int64(29_999)), "more"

@@ -10,13 +10,13 @@ import (
 	"time"
 )
 
-// TestGrowth: a small heap may grow to 96 MiB, a large one to twice its size.
+// TestGrowth: a small heap may grow to 96 MiB, a large one by half.
 func TestGrowth(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		live uint64
 		want int
-	}{{0, 800}, {1 << 20, 800}, {16 << 20, 500}, {32 << 20, 200}, {48 << 20, 100}, {55 << 20, 100}, {1 << 40, 100}} {
+	}{{0, 800}, {1 << 20, 800}, {16 << 20, 500}, {32 << 20, 200}, {48 << 20, 100}, {64 << 20, 50}, {70 << 20, 50}, {1 << 40, 50}} {
 		if got := growth(tt.live); got != tt.want {
 			t.Errorf("with %d bytes in use it is %d %%, want %d", tt.live, got, tt.want)
 		}
