@@ -49,17 +49,20 @@ type stage struct {
 
 // BenchmarkAccBigCluster measures plans on a cluster of KUBETAINT_NODES nodes and KUBETAINT_PODS
 // pods in which something is written each second, and beside them clients that list all pods.
-// The clients take turns. It prints the medians. Controllers stand still meanwhile: they would
+// The clients take turns, and so does a provider of an earlier version whose file KUBETAINT_EARLIER names. It prints the medians. Controllers stand still meanwhile: they would
 // evict the pods of nodes that have no kubelet.
 func BenchmarkAccBigCluster(b *testing.B) {
 	s := newStage(b)
 	clients := []client{
-		plan("plan, 1 node, no pod evicted", "NoSchedule", 1),
-		plan("plan, 1 node", "NoExecute", 1),
-		plan("plan, 10 nodes", "NoExecute", 10),
-		plan("plan, half of the nodes", "NoExecute", s.nodes/2),
+		plan("plan, 1 node, no pod evicted", "NoSchedule", 1, ""),
+		plan("plan, 1 node", "NoExecute", 1, ""),
+		plan("plan, 10 nodes", "NoExecute", 10, ""),
+		plan("plan, half of the nodes", "NoExecute", s.nodes/2, ""),
 		{"client-go, lists all pods", listed},
 		{"kubectl get pods -A", kubectl},
+	}
+	if earlier := os.Getenv("KUBETAINT_EARLIER"); earlier != "" {
+		clients = append(clients, plan("earlier, 1 node", "NoExecute", 1, earlier), plan("earlier, half of the nodes", "NoExecute", s.nodes/2, earlier))
 	}
 	measured := map[string][]cost{}
 	for b.Loop() {
@@ -154,13 +157,15 @@ func (s *stage) measure(b *testing.B, one client) (measurement, bool) {
 	}}, true
 }
 
-// plan is a plan of one resource that taints so many nodes, measured as the provider's process.
-func plan(name, effect string, nodes int) client {
+// plan is a plan of one resource that taints so many nodes, measured as the process of the provider that is tested, or of another
+// file.
+func plan(name, effect string, nodes int, provider string) client {
 	return client{name, func(b *testing.B, s *stage) (usage, *acctest.Audit) {
 		b.Helper()
 		cli := acctest.NewCLI(b)
 		audit, connection := s.c.Audit(b)
-		cli.Env(measuredEnv, cli.Wrap(executable(b)))
+		wrapped := cli.Wrap(executable(b))
+		cli.Env(measuredEnv, cmp.Or(provider, wrapped))
 		file := filepath.Join(b.TempDir(), "usage")
 		cli.Env(usageEnv, file)
 		names := make([]string, nodes)
