@@ -28,6 +28,7 @@ const (
 	ofVolumes
 	ofAges
 	ofGraces
+	ofTurns
 )
 
 func newChance(seed uint64, order int) chance { return chance(seed).of(ofOrders, uint64(order)) } //nolint:gosec // Orders count from 0.

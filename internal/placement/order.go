@@ -26,6 +26,7 @@ func (s *simulation) run(seed uint64, order int) {
 	s.running, s.anyNode, s.parallel, s.prompt = true, order%5 == 4, order%3 == 1, order%2 == 1
 	s.recovers, s.lags = order%2 == 0, order%3 != 2
 	s.nominates, s.nominees = order%4 != 3 && s.rules.count() > 0, s.nominees[:0]
+	s.takesTurns = order/6%2 == 1
 	s.delay(order)
 	s.decide(order)
 	lingers := order%4 >= 2 && s.rules.count() > 0
@@ -38,6 +39,7 @@ func (s *simulation) run(seed uint64, order int) {
 		s.ahead = s.ahead[1:]
 		s.advance(moment, lingers)
 		s.pass()
+		s.takeTurns()
 		if lingers {
 			s.linger(moment, -1)
 			s.retry()
@@ -125,9 +127,15 @@ func (s *simulation) advance(moment int64, lingers bool) {
 			}
 		}
 	}
+	s.holdTurns()
+	s.createDue(func(*replacement) bool { return true })
+}
+
+// createDue creates the pods of the next moments that have come.
+func (s *simulation) createDue(which func(*replacement) bool) {
 	for _, list := range [][]*replacement{s.ranked, s.replacements[s.fixed:]} {
 		for _, r := range list {
-			if r.after <= moment && r.node < 0 && !r.deleted {
+			if r.after <= s.moment && r.node < 0 && !r.deleted && which(r) {
 				s.create(r)
 			}
 		}

@@ -44,6 +44,7 @@ type simulation struct {
 	sets      map[string]*statefulSet
 	rules     rules
 	quotas    *quotas
+	turns     turns
 	// attachments are limited by drivers of volumes.
 	attachments attachments
 	// used is the storage of claims that no volume was bound to.
@@ -98,6 +99,8 @@ type simulation struct {
 	// are left of the order: those of all orders, and those at which pods are created whose controllers wait.
 	pace  int
 	ahead []int64
+	// takesTurns is set for an order in which workloads that a quota leaves too little for create their pods in turn.
+	takesTurns bool
 	// nominates is set for an order in which a pod that preempts others is not bound before those that are queued have
 	// been tried: nominees are these pods.
 	nominates bool
@@ -206,6 +209,7 @@ func newSimulation(f *Finder, evicted []Eviction) *simulation {
 	s.await()
 	s.sortNominated()
 	s.fixed = len(s.replacements)
+	s.turns = newTurns(s)
 	return s
 }
 
@@ -281,7 +285,7 @@ func (s *simulation) wait(pod *snapshot.Pod) {
 // create queues a pod, unless its StatefulSet waits for the one before it, or its namespace
 // forbids it, a LimitRange refuses it, its PriorityClass is gone or no quota is left for it.
 func (s *simulation) create(r *replacement) {
-	if len(r.class.scheduling.Forbidden) > 0 || r.absent || r.ended || !r.created && s.waits(r) {
+	if len(r.class.scheduling.Forbidden) > 0 || r.absent || r.ended || !r.created && (s.turns.held[r.workload] || s.waits(r)) {
 		return
 	}
 	if !r.created && !r.waiting {
