@@ -56,7 +56,7 @@ type AwayPod struct {
 // compete for room with the old ones that still stand on the same nodes: as many as must be available
 // (k8s.io/kubernetes v1.37.2 pkg/controller/deployment/rolling.go, reconcileNewReplicaSet and
 // reconcileOldReplicaSets). Which old pods stand the longest is a matter of chance: at least and at most are what
-// comes of it where the first, or the last, to go are those on the nodes that the new template selects. So is which
+// comes of it where the first, or the last, to go are those on nodes that may take a new pod. So is which
 // rollout is ahead of another.
 func Roll(s *snapshot.Snapshot, rollouts []Rollout, comparison Comparison) (out []Rolled, missing placement.Range) {
 	r := newRolling(s, rollouts, comparison)
@@ -214,8 +214,8 @@ func (r *rolling) end() stage {
 // mostStages bounds how often rollouts are looked at: those that still make progress then are taken to come to their end.
 const mostStages = 50
 
-// progress follows the rollouts until they stop. The first old pods to go are those on nodes that the new template
-// selects, or the last ones.
+// progress follows the rollouts until they stop. The first old pods to go are those on nodes that may take
+// a new one, or the last ones.
 func (r *rolling) progress(first bool) stage {
 	at := r.start()
 	olds, moves := make([][]*snapshot.Pod, len(r.rollouts)), make([]bool, len(r.rollouts))
@@ -247,15 +247,14 @@ func (r *rolling) progress(first bool) stage {
 func (r *rolling) inOrder(rollout int, first bool) []*snapshot.Pod {
 	pods := slices.Clone(r.rollouts[rollout].Pods)
 	rank := func(p *snapshot.Pod) int {
-		n, known := r.snapshot.Nodes[p.Node]
-		selected := known && r.nodes.Selects(r.successorOf(rollout, p), n.Name, n.Labels)
+		takes := r.takesNew(rollout, p)
 		switch {
 		case p.Node == "":
 			return math.MinInt
 		case r.snapshot.Owner(p).StatefulSet():
 			_, ordinal, _ := snapshot.Ordinal(p.Name)
 			return -ordinal
-		case selected == first:
+		case takes == first:
 			return 1
 		default:
 			return 2
@@ -263,6 +262,17 @@ func (r *rolling) inOrder(rollout int, first bool) []*snapshot.Pod {
 	}
 	slices.SortStableFunc(pods, func(a, b *snapshot.Pod) int { return cmp.Compare(rank(a), rank(b)) })
 	return pods
+}
+
+// takesNew reports whether the node of an old pod may take a new one, once it has room.
+func (r *rolling) takesNew(rollout int, old *snapshot.Pod) bool {
+	n, known := r.snapshot.Nodes[old.Node]
+	if !known {
+		return false
+	}
+	next, gate := r.successorOf(rollout, old), r.comparison == ComparisonOn
+	return r.nodes.Selects(next, n.Name, n.Labels) && placement.UntoleratedTaint(next.Tolerations, n.Taints, gate) == nil &&
+		(!n.Unschedulable || next.ToleratesCordon(gate))
 }
 
 // created returns the old pods that are gone once so many new ones are available, and the new ones that may be created

@@ -12,8 +12,8 @@ import (
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/workload"
 )
 
-// Pinned is what the rollout comes to of a workload whose pods come to require labels of nodes.
-type Pinned struct {
+// RolledWorkload is what the rollout of a workload comes to that a step begins.
+type RolledWorkload struct {
 	Workload *workload.Workload
 	// Pods is how many new pods the rollout creates.
 	Pods int
@@ -23,9 +23,27 @@ type Pinned struct {
 // Pins returns what the rollouts come to that steps of a plan begin with new labels to require, by workload, and how many
 // of their new pods no node takes. The nodes have the labels that the steps before give them, and their taints are those of
 // now: taints are written once the rollouts have ended.
-func Pins(s *snapshot.Snapshot, steps []Step, comparison eviction.Comparison) ([]Pinned, placement.Range) {
+func Pins(s *snapshot.Snapshot, steps []Step, comparison eviction.Comparison) ([]RolledWorkload, placement.Range) {
+	return rolls(s, steps, comparison, Step.pins)
+}
+
+// Restarts returns the same of the rollouts that steps begin without new labels to require: each workload's first one. Where it
+// takes tolerations away, new pods count as if they had them: the taints are gone by then.
+func Restarts(s *snapshot.Snapshot, steps []Step, comparison eviction.Comparison) ([]RolledWorkload, placement.Range) {
+	seen := map[workload.Ref]bool{}
+	return rolls(s, steps, comparison, func(step Step) bool {
+		if (step.Kind != Expand && step.Kind != Contract) || step.pins() || !step.replaces() || seen[step.Workload.Ref] {
+			return false
+		}
+		seen[step.Workload.Ref] = true
+		return true
+	})
+}
+
+// rolls returns what the rollouts of some steps come to.
+func rolls(s *snapshot.Snapshot, steps []Step, comparison eviction.Comparison, which func(Step) bool) ([]RolledWorkload, placement.Range) {
 	labelled := map[string]*snapshot.Node{}
-	var out []Pinned
+	var out []RolledWorkload
 	var rollouts []eviction.Rollout
 	var of []int
 	for _, step := range steps {
@@ -36,10 +54,10 @@ func Pins(s *snapshot.Snapshot, steps []Step, comparison eviction.Comparison) ([
 				labelled[n.Name] = &next
 			}
 		}
-		if !step.pins() {
+		if !which(step) {
 			continue
 		}
-		p := Pinned{Workload: step.Workload}
+		p := RolledWorkload{Workload: step.Workload}
 		for _, one := range step.rollouts(s) {
 			rollouts, of = append(rollouts, one), append(of, len(out))
 			p.Pods += one.Size()
@@ -61,17 +79,22 @@ func Pins(s *snapshot.Snapshot, steps []Step, comparison eviction.Comparison) ([
 	return out, missing
 }
 
-// pins reports whether the step has running pods replaced by others that require more labels. Pods of a DaemonSet are
-// replaced on their nodes, or not at all.
+// pins reports whether the step has running pods replaced by others that require more labels.
 func (s Step) pins() bool {
-	return s.Kind == Expand && s.Pins.Lacking() && len(s.Pods) > 0 &&
-		!slices.ContainsFunc(s.Workload.Pods, func(key snapshot.WorkloadKey) bool { return key.DaemonSet() })
+	return s.Kind == Expand && s.Pins.Lacking() && s.replaces()
+}
+
+// replaces reports whether the step has running pods replaced by others that may come to other nodes. Pods of a DaemonSet are
+// replaced on their nodes, or not at all.
+func (s Step) replaces() bool {
+	return len(s.Pods) > 0 && !slices.ContainsFunc(s.Workload.Pods, func(key snapshot.WorkloadKey) bool { return key.DaemonSet() })
 }
 
 // rollouts are those that the step begins, one for each workload of pods.
 func (s Step) rollouts(seen *snapshot.Snapshot) []eviction.Rollout {
-	one := eviction.Rollout{
-		Planned: eviction.Planned{Before: s.Workload.Tolerations, After: s.Merged.Tolerations, Sure: true}, Labels: s.Pins.Changes, Unavailable: -1,
+	one := eviction.Rollout{Labels: s.Pins.Changes, Unavailable: -1}
+	if s.Kind == Expand {
+		one.Planned = eviction.Planned{Before: s.Workload.Tolerations, After: s.Merged.Tolerations, Sure: true}
 	}
 	if pace := s.Workload.Rolling.Pace; pace != nil {
 		one.Surge, one.Unavailable = pace.Surge, pace.Unavailable

@@ -106,3 +106,58 @@ func TestPins(t *testing.T) {
 		})
 	}
 }
+
+// TestRestarts gives tolerations to three pods of a workload on two nodes, and takes them away.
+func TestRestarts(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		kind     string
+		pace     *workload.Pace
+		cores    int64
+		later    bool
+		contract bool
+		taints   []string
+		want     []string
+	}{
+		"a surge that finds room":                           {kind: "Deployment", pace: &workload.Pace{Surge: 1}, cores: 3, want: []string{"web 3 0 0"}},
+		"a surge that finds none":                           {kind: "Deployment", pace: &workload.Pace{Surge: 1}, cores: 2, taints: []string{"y:NoSchedule"}, want: []string{"web 3 3 3"}},
+		"one on a node that the pods come to tolerate":      {kind: "Deployment", pace: &workload.Pace{Surge: 1}, cores: 2, taints: []string{"x=1:NoSchedule"}, want: []string{"web 3 0 0"}},
+		"an old pod that goes first":                        {kind: "Deployment", pace: &workload.Pace{Unavailable: 1}, cores: 2, taints: []string{"y:NoSchedule"}, want: []string{"web 3 1 3"}},
+		"pods of a DaemonSet":                               {kind: "DaemonSet", cores: 1},
+		"pods that follow later":                            {kind: "Deployment", later: true, cores: 1},
+		"tolerations that go, and no room for a surge":      {kind: "Deployment", contract: true, pace: &workload.Pace{Surge: 1}, cores: 2, taints: []string{"y:NoSchedule"}, want: []string{"web 3 3 3"}},
+		"tolerations that go, on nodes whose taints are to": {kind: "Deployment", contract: true, pace: &workload.Pace{Surge: 1}, cores: 2, taints: []string{"x=1:NoSchedule"}, want: []string{"web 3 0 0"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := aWorkload(t, tt.kind, "web")
+			if tt.contract {
+				w = aWorkload(t, tt.kind, "web", "*x=1:NoSchedule")
+			}
+			w.Rolling.Pace, w.Rolling.Later = tt.pace, tt.later
+			a, b := aNode(t, "a", "cpu"), aNode(t, "b", "cpu", tt.taints...)
+			asks := snapshot.Resources{MilliCPU: 1000}
+			a.Allocatable, b.Allocatable = &snapshot.Resources{MilliCPU: 1000 * tt.cores, Pods: 10}, &snapshot.Resources{MilliCPU: 2000, Pods: 10}
+			pods := []*snapshot.Pod{aPod(t, w, "web-0", "a"), aPod(t, w, "web-1", "a"), aPod(t, w, "web-2", "b")}
+			for _, p := range pods {
+				scheduling := *p.Scheduling
+				scheduling.Tolerations = w.Tolerations
+				p.Ready, p.Demand, p.Scheduling = true, &snapshot.Demand{Asks: asks, Holds: asks}, &scheduling
+			}
+			seen := aSnapshot([]*snapshot.Node{a, b}, pods...)
+			change := Change{Workloads: []Tolerations{{Workload: w, Claim: toleration.Claim{Owner: "me", Generation: "g2", Tolerations: tols(t, "x=1:NoSchedule")}}}}
+			if tt.contract {
+				change.Workloads[0] = Tolerations{Workload: w, Claim: toleration.Claim{Owner: "me", Generation: "g2", Release: true}, Now: true}
+			}
+			plan := Order(seen, change, eviction.ComparisonOff)
+			all, _ := Restarts(seen, plan.Steps, eviction.ComparisonOff)
+			var got []string
+			for _, p := range all {
+				got = append(got, fmt.Sprintf("%s %d %d %d", p.Workload.Name, p.Pods, p.Missing.Min, p.Missing.Max))
+			}
+			if diff := cmp.Diff(tt.want, got); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}

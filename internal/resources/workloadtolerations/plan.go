@@ -123,6 +123,8 @@ func (r *workloadTolerations) consequences(ctx context.Context, desired wanted, 
 		subject = "Removing the tolerations of "
 	}
 	message.WarnCost(subject+desired.target.title(), plan, diags)
+	rolled, missing := planner.Restarts(snapshot, plan.Steps, r.Data.Comparison)
+	message.WarnStuck(subject+desired.target.title(), rolled, missing, at.Workload, diags)
 	displaced := planner.Displaces(snapshot, plan.Steps, r.Data.Comparison)
 	if desired.now {
 		message.WarnDisplaced(subject+desired.target.title(), displaced, message.GivenUp{

@@ -143,4 +143,3 @@ func Versioned[T any, O interface {
 	object.SetResourceVersion(fmt.Sprint(i + 1))
 	return *object
 }
-

@@ -17,7 +17,7 @@ import (
 
 // RefuseAway refuses to pin pods to nodes that cannot use their bound volumes: they would stay Pending. False means that it
 // did.
-func RefuseAway(pinned planner.Pinned, at path.Path, diags *diag.Diagnostics) bool {
+func RefuseAway(pinned planner.RolledWorkload, at path.Path, diags *diag.Diagnostics) bool {
 	if len(pinned.Away) == 0 {
 		return true
 	}
@@ -39,12 +39,38 @@ func RefuseAway(pinned planner.Pinned, at path.Path, diags *diag.Diagnostics) bo
 const maxPods = 10
 
 // WarnCrowded reports that the nodes of a place have no room for all pods that a plan pins to them.
-func WarnCrowded(place string, all []planner.Pinned, missing eviction.Range, at path.Path, diags *diag.Diagnostics) {
-	// Pods that pinned ones preempt are not theirs.
-	if missing.Max == 0 || !slices.ContainsFunc(all, func(p planner.Pinned) bool { return p.Missing.Max > 0 }) {
+func WarnCrowded(place string, all []planner.RolledWorkload, missing eviction.Range, at path.Path, diags *diag.Diagnostics) {
+	pods, may, which := crowded(all, missing)
+	if which == "" {
 		return
 	}
-	pods, may := 0, ""
+	diags.AddAttributeWarning(at, fmt.Sprintf("%s of %s %shave no room on %s", Number(missing), Count(pods, "pinned pod"), may, place), which+
+		"\n\nNew pods need room beside the old ones that run on the same nodes, and beside pods that the taints evict later: taints are written after the rollouts. Apply waits as long as timeouts allow. "+
+		"Add nodes or free room first, or let more of the old pods be unavailable (maxUnavailable). Nodes that an autoscaler would add are not considered.")
+}
+
+// WarnStuck reports that the rollouts which a change begins find no node for some of their new pods. The subject begins
+// the sentence, as that of WarnCost does.
+func WarnStuck(subject string, all []planner.RolledWorkload, missing eviction.Range, at path.Path, diags *diag.Diagnostics) {
+	pods, may, which := crowded(all, missing)
+	if which == "" {
+		return
+	}
+	finds := "finds"
+	if may != "" {
+		finds = "may find"
+	}
+	diags.AddAttributeWarning(at, fmt.Sprintf("%s %s no node for %s of %s", subject, finds, Number(missing), Count(pods, "new pod")), which+
+		"\n\nNew pods need room beside the old ones that still run. Where apply waits for rollouts, it waits as long as timeouts allow. "+
+		"Add nodes or free room first, or let more of the old pods be unavailable (maxUnavailable). Nodes that an autoscaler would add are not considered.")
+}
+
+// crowded lists the rollouts that find no node for some of their pods, none where all fit, and counts the pods of all.
+func crowded(all []planner.RolledWorkload, missing eviction.Range) (pods int, may, which string) {
+	// Pods that new ones preempt are not theirs.
+	if missing.Max == 0 || !slices.ContainsFunc(all, func(p planner.RolledWorkload) bool { return p.Missing.Max > 0 }) {
+		return 0, "", ""
+	}
 	var b strings.Builder
 	if b.WriteString("These rollouts do not finish, because no node takes some of the new pods:\n"); missing.Min == 0 {
 		b.Reset()
@@ -63,7 +89,5 @@ func WarnCrowded(place string, all []planner.Pinned, missing eviction.Range, at 
 			b.WriteString("\n    " + p.Reason)
 		}
 	}
-	b.WriteString("\n\nNew pods need room beside the old ones that run on the same nodes, and beside pods that the taints evict later: taints are written after the rollouts. Apply waits as long as timeouts allows. " +
-		"Add nodes or free room first, or let more of the old pods be unavailable (maxUnavailable). Nodes that an autoscaler would add are not considered.")
-	diags.AddAttributeWarning(at, fmt.Sprintf("%s of %s %shave no room on %s", Number(missing), Count(pods, "pinned pod"), may, place), b.String())
+	return pods, may, b.String()
 }

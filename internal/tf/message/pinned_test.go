@@ -18,9 +18,9 @@ import (
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/workload"
 )
 
-func pinnedWorkload(kind, name, manner string, pods, least, most int) planner.Pinned {
+func pinnedWorkload(kind, name, manner string, pods, least, most int) planner.RolledWorkload {
 	w := &workload.Workload{Ref: workload.Ref{APIVersion: "apps/v1", Kind: kind, Namespace: "shop", Name: name}, Rolling: workload.Rolling{Manner: manner}}
-	p := planner.Pinned{Workload: w, Pods: pods, Rolled: eviction.Rolled{Missing: eviction.Range{Min: least, Max: most}}}
+	p := planner.RolledWorkload{Workload: w, Pods: pods, Rolled: eviction.Rolled{Missing: eviction.Range{Min: least, Max: most}}}
 	if most > 0 {
 		p.Reason = "2 lack cpu (needs 1, none free), 3 do not match its node selector"
 	}
@@ -49,12 +49,12 @@ func TestWarnCrowded(t *testing.T) {
 	t.Parallel()
 	web, db := pinnedWorkload("Deployment", "web", "with at most 1 more and 0 fewer than 4 at a time", 4, 4, 4), pinnedWorkload("StatefulSet", "db", "", 3, 0, 0)
 	for name, tt := range map[string]struct {
-		all     []planner.Pinned
+		all     []planner.RolledWorkload
 		missing eviction.Range
 	}{
-		"certain": {[]planner.Pinned{web, db}, eviction.Range{Min: 4, Max: 4}},
-		"depends": {[]planner.Pinned{pinnedWorkload("Deployment", "web", "", 4, 0, 3)}, eviction.Range{Min: 0, Max: 3}},
-		"fits":    {[]planner.Pinned{db}, eviction.Range{}},
+		"certain": {[]planner.RolledWorkload{web, db}, eviction.Range{Min: 4, Max: 4}},
+		"depends": {[]planner.RolledWorkload{pinnedWorkload("Deployment", "web", "", 4, 0, 3)}, eviction.Range{Min: 0, Max: 3}},
+		"fits":    {[]planner.RolledWorkload{db}, eviction.Range{}},
 	} {
 		var diags diag.Diagnostics
 		if WarnCrowded(`nodes matching "pool=gpu"`, tt.all, tt.missing, path.Root("workloads"), &diags); tt.missing.Max == 0 {
@@ -64,5 +64,20 @@ func TestWarnCrowded(t *testing.T) {
 			continue
 		}
 		golden.Check(t, "pinned_"+name+".golden", diags[0].Summary()+"\n\n"+diags[0].Detail()+"\n")
+	}
+}
+
+func TestWarnStuck(t *testing.T) {
+	t.Parallel()
+	for name, missing := range map[string]eviction.Range{"certain": {Min: 4, Max: 4}, "depends": {Min: 0, Max: 4}, "fits": {}} {
+		var diags diag.Diagnostics
+		all := []planner.RolledWorkload{pinnedWorkload("Deployment", "web", "with at most 1 more and 0 fewer than 4 at a time", 4, missing.Min, missing.Max)}
+		if WarnStuck(`Changing the tolerations of Deployment "shop/web"`, all, missing, path.Root("workload"), &diags); missing.Max == 0 {
+			if len(diags) > 0 {
+				t.Errorf("%s: %v", name, diags)
+			}
+			continue
+		}
+		golden.Check(t, "stuck_"+name+".golden", diags[0].Summary()+"\n\n"+diags[0].Detail()+"\n")
 	}
 }
