@@ -124,7 +124,7 @@ func (r *dedicatedNodes) Preview(ctx context.Context, c change, diags *diag.Diag
 	if diags.HasError() {
 		return
 	}
-	r.warnWorkloads(ctx, desired, observed, plan, diags)
+	r.warnWorkloads(ctx, desired, observed, snapshot, plan, diags)
 	message.WarnUnnamed(planner.UnnamedInWorkloads(plan.Steps, namedBy(slices.Concat(desired.members, before))), "workload", diags)
 	desired.warnFound(plan, diags)
 	displaced := planner.Displaces(snapshot, plan.Steps, r.Data.Comparison)

@@ -77,12 +77,14 @@ func (r *dedicatedNodes) warnNotTaken(ctx context.Context, desired wanted, own o
 
 // warnWorkloads reports what the change costs the workloads, and what is in its
 // way.
-func (r *dedicatedNodes) warnWorkloads(ctx context.Context, desired wanted, observed observation, plan planner.Plan, diags *diag.Diagnostics) {
+func (r *dedicatedNodes) warnWorkloads(ctx context.Context, desired wanted, observed observation, s *snapshot.Snapshot, plan planner.Plan, diags *diag.Diagnostics) {
 	subject := "Dedicating " + desired.place() + " to its workloads"
 	if desired.releases() {
 		subject = "Giving up the dedication of " + desired.place()
 	}
 	message.WarnCost(subject, plan, diags)
+	rolled, missing := planner.Restarts(s, plan.Steps, r.Data.Comparison)
+	message.WarnStuck(subject, rolled, missing, path.Root("workloads"), diags)
 	for _, s := range observed.members {
 		if !s.claim.Release {
 			message.WarnTemplate(s.workload, s.claim.Tolerations, true, len(s.pin.Labels) > 0, s.at, diags)
