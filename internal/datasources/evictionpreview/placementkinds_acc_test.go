@@ -29,6 +29,10 @@ const (
 	jobs        = "Job"
 )
 
+// mostOfJobs is how many pods a Job has at most: its controller waits for twice as long for each of them that has failed, and
+// tests have five minutes.
+const mostOfJobs = 4
+
 // draw chooses the kind of a workload.
 func (p *places) draw(name string) string {
 	p.kindOf[name] = deployments
@@ -57,6 +61,8 @@ func (p *places) workload(name string, replicas int32, pods *corev1.PodTemplateS
 			return err
 		}
 	case class == jobs:
+		replicas = min(replicas, mostOfJobs)
+		p.workloads[name] = replicas
 		pods.Spec.RestartPolicy = corev1.RestartPolicyNever
 		spec := batchv1.JobSpec{Parallelism: &replicas, Completions: &replicas, Template: *pods, BackoffLimit: new(int32(0))}
 		if p.like != nil {
@@ -169,10 +175,13 @@ func (p *places) incomplete(there map[string]int32) bool {
 // quota refuses, that of Jobs after a minute at the latest, and after ten seconds where a pod has failed, doubled by each other one
 // (k8s.io/kubernetes v1.37.2 pkg/controller/job/job_controller.go, MaxJobApiBackOff and DefaultJobPodFailureBackOff).
 func (p *places) settledFor(pending, changed bool, there map[string]int32) time.Duration {
-	missing, ofJobs := false, int32(0)
+	missing, ofJobs, failed := false, int32(0), map[string]bool{}
+	if changed && p.kinds != nil {
+		failed = p.failed()
+	}
 	for name, wanted := range p.workloads {
 		missing = missing || there[name] < wanted
-		if there[name] > 0 && p.kindOf[name] == jobs {
+		if p.kindOf[name] == jobs && !failed[name] {
 			ofJobs = max(ofJobs, wanted-there[name])
 		}
 	}
