@@ -61,7 +61,7 @@ func (s *simulation) takeTurns() {
 		return
 	}
 	draw := func(w int) chance {
-		return s.chance.of(ofTurns, nameOf(s.workloads[w].Namespace, s.workloads[w].Owner.String()))
+		return s.chance.of(ofTurns, nameOf(s.workloads[w].Namespace, s.workloads[w].String()))
 	}
 	for _, w := range slices.SortedFunc(slices.Values(s.turns.short), func(a, b int) int { return cmp.Compare(draw(a), draw(b)) }) {
 		s.turns.held[w] = false

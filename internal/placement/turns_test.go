@@ -24,7 +24,7 @@ func short(left int64, after map[string]int64) *Outcome {
 	return w.outcome(evicted, 1)
 }
 
-// The pods of an ordered StatefulSet come one after the other, and those of a Deployment all at once. A controller that has been
+// The pods of an ordered StatefulSet come one after the other, and those of a Deployment immediately. A controller that has been
 // refused waits: others may create all of their pods meanwhile.
 func TestTurns_anyWorkloadMayGetWhatAQuotaLeaves(t *testing.T) {
 	t.Parallel()
