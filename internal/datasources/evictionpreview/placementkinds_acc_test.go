@@ -199,9 +199,10 @@ func (p *places) settledFor(pending, changed bool, there map[string]int32) time.
 	}
 }
 
-// missing returns how many pods of a workload are Pending or not created of those that there were before the change.
+// missing returns how many pods of a workload are Pending or not created of those that there were before the change. A Job may
+// have had fewer than it wants, while it waited to replace failed ones.
 func (p *places) missing(name string, pending map[string]int) int {
-	return pending[name] + max(0, int(p.before[name]-p.there[name]))
+	return max(0, pending[name]+int(p.before[name]-p.there[name]))
 }
 
 // missingOf is the prediction of that: those that were Pending before and still are count as well.
