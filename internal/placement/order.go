@@ -26,7 +26,7 @@ func (s *simulation) run(seed uint64, order int) {
 	s.running, s.anyNode, s.parallel, s.prompt = true, order%5 == 4, order%3 == 1, order%2 == 1
 	s.recovers, s.lags = order%2 == 0, order%3 != 2
 	s.nominates, s.nominees = order%4 != 3 && s.rules.count() > 0, s.nominees[:0]
-	s.takesTurns = order/6%2 == 1
+	s.takesTurns = (order+3)/6%2 == 1
 	s.delay(order)
 	s.decide(order)
 	lingers := order%4 >= 2 && s.rules.count() > 0

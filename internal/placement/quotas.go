@@ -104,12 +104,15 @@ func (q *quotas) of(s *simulation, pod *snapshot.Pod) *charge {
 	return c
 }
 
-// release gives back what a pod uses that is gone. One that was overdue does not count for most limits before.
-func (q *quotas) release(s *simulation, pod *snapshot.Pod) {
+// release gives back what a pod uses that is gone.
+func (q *quotas) release(s *simulation, pod *snapshot.Pod) { q.credit(s, pod, q.left) }
+
+// credit adds what a pod uses to what is left. One that was overdue does not count for most limits before.
+func (q *quotas) credit(s *simulation, pod *snapshot.Pod, left []int64) {
 	if c := q.of(s, pod); c != nil {
 		for i, at := range c.limits {
 			if !pod.Overdue || q.limits[at].resource == snapshot.CountPods {
-				q.left[at] += c.holds[i]
+				left[at] += c.holds[i]
 			}
 		}
 	}

@@ -6,49 +6,62 @@ package placement
 import (
 	"cmp"
 	"slices"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
 )
 
-// turns are of the workloads that ResourceQuotas leave too little for. A controller that a quota refuses a pod waits, longer
+// turns has the workloads that a ResourceQuota leaves too little for at some moment. A controller that a quota refuses a pod waits, longer
 // each time, while that of another workload creates one pod after the other
 // (k8s.io/client-go v0.37.2 util/workqueue/default_rate_limiters.go, DefaultTypedControllerRateLimiter): in some orders
-// each of them creates all of its pods before the next one creates any.
+// each workload creates all of its pods before the next one creates any.
 type turns struct {
-	// short are the workloads, held is set for those of them whose turn has not come at this moment.
+	// short has the numbers of the workloads, held is set for one whose turn has not come at this moment.
 	short []int
 	held  map[int]bool
 }
 
-// newTurns finds the workloads of which a quota refuses some pods once all that are evicted are gone.
+// newTurns finds the workloads of which a quota refuses some pods at some moment, if overdue pods stay.
 func newTurns(s *simulation) turns {
-	left := slices.Clone(s.quotas.left)
-	for pod, after := range s.evicted {
-		if c := s.quotas.of(s, pod); c != nil && after > 0 && after < kept {
-			for i, at := range c.limits {
-				left[at] += c.holds[i]
-			}
-		}
-	}
-	charges := make([]*charge, len(s.replacements))
-	for i, r := range s.replacements {
-		if r.waiting {
-			continue
-		}
-		if charges[i] = s.quotas.of(s, r.pod); charges[i] != nil {
-			for k, at := range charges[i].limits {
-				left[at] -= charges[i].asks[k]
-			}
-		}
-	}
 	t := turns{held: map[int]bool{}}
-	for i, r := range s.replacements {
-		if c := charges[i]; c != nil && !slices.Contains(t.short, r.workload) && slices.ContainsFunc(c.limits, func(at int) bool { return left[at] < 0 }) {
-			t.short = append(t.short, r.workload)
+	if len(s.quotas.limits) == 0 {
+		return t
+	}
+	left, asked, overdue := slices.Clone(s.quotas.base), make([]int64, len(s.quotas.base)), map[*snapshot.Pod]bool{}
+	for _, pod := range s.overdue {
+		overdue[pod] = true
+	}
+	for _, moment := range s.moments {
+		for pod, after := range s.evicted {
+			if after == moment && moment > 0 && !overdue[pod] {
+				s.quotas.credit(s, pod, left)
+			}
+		}
+		for _, r := range s.replacements {
+			if c := s.asksOf(r); c != nil && r.after == moment {
+				for i, at := range c.limits {
+					asked[at] += c.asks[i]
+				}
+			}
+		}
+		for _, r := range s.replacements {
+			if c := s.asksOf(r); c != nil && r.after <= moment && !slices.Contains(t.short, r.workload) &&
+				slices.ContainsFunc(c.limits, func(at int) bool { return left[at] < asked[at] }) {
+				t.short = append(t.short, r.workload)
+			}
 		}
 	}
 	return t
 }
 
-// holdTurns has these workloads create no pods before their turns come at this moment.
+// asksOf returns what a new pod uses of quotas, nil for a pod that is there.
+func (s *simulation) asksOf(r *replacement) *charge {
+	if r.waiting {
+		return nil
+	}
+	return s.quotas.of(s, r.pod)
+}
+
+// holdTurns has them create no pods before their turns come at this moment.
 func (s *simulation) holdTurns() {
 	for _, w := range s.turns.short {
 		s.turns.held[w] = s.takesTurns
