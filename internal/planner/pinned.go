@@ -12,7 +12,7 @@ import (
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/workload"
 )
 
-// RolledWorkload is what the rollout of a workload comes to that a step begins.
+// RolledWorkload is a workload whose rollout a step begins, and what becomes of that rollout.
 type RolledWorkload struct {
 	Workload *workload.Workload
 	// Pods is how many new pods the rollout creates.
@@ -27,17 +27,10 @@ func Pins(s *snapshot.Snapshot, steps []Step, comparison eviction.Comparison) ([
 	return rolls(s, steps, comparison, Step.pins)
 }
 
-// Restarts returns the same of the rollouts that steps begin without new labels to require: each workload's first one. Where it
-// takes tolerations away, new pods count as if they had them: the taints are gone by then.
+// Restarts returns what becomes of the rollouts that add tolerations and no labels to require. Nothing is said of those that
+// follow once taints are written: by then, pods run elsewhere.
 func Restarts(s *snapshot.Snapshot, steps []Step, comparison eviction.Comparison) ([]RolledWorkload, placement.Range) {
-	seen := map[workload.Ref]bool{}
-	return rolls(s, steps, comparison, func(step Step) bool {
-		if (step.Kind != Expand && step.Kind != Contract) || step.pins() || !step.replaces() || seen[step.Workload.Ref] {
-			return false
-		}
-		seen[step.Workload.Ref] = true
-		return true
-	})
+	return rolls(s, steps, comparison, func(step Step) bool { return step.Kind == Expand && !step.pins() && step.replaces() })
 }
 
 // rolls returns what the rollouts of some steps come to.
@@ -92,9 +85,8 @@ func (s Step) replaces() bool {
 
 // rollouts are those that the step begins, one for each workload of pods.
 func (s Step) rollouts(seen *snapshot.Snapshot) []eviction.Rollout {
-	one := eviction.Rollout{Labels: s.Pins.Changes, Unavailable: -1}
-	if s.Kind == Expand {
-		one.Planned = eviction.Planned{Before: s.Workload.Tolerations, After: s.Merged.Tolerations, Sure: true}
+	one := eviction.Rollout{
+		Planned: eviction.Planned{Before: s.Workload.Tolerations, After: s.Merged.Tolerations, Sure: true}, Labels: s.Pins.Changes, Unavailable: -1,
 	}
 	if pace := s.Workload.Rolling.Pace; pace != nil {
 		one.Surge, one.Unavailable = pace.Surge, pace.Unavailable

@@ -54,8 +54,8 @@ func BenchmarkResident(b *testing.B) {
 	b.ReportMetric(float64(resident)/1024, "resident-MiB")
 }
 
-// preview is what a plan does that taints 500 nodes. The most memory is that of this program alone: what the system tells of a child
-// that has ended includes its parent's.
+// preview is what a plan does that taints 500 nodes. The most memory is that of this program alone: that of a child
+// that has ended, as the system reports it, includes its parent's.
 func preview(b *testing.B, host string) {
 	b.Helper()
 	provider.TuneCollector()

@@ -14,10 +14,15 @@ import (
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/tf/message"
 )
 
+// awaitsNodes reports whether nodes are named that do not exist yet: they may have room for anything.
+func (w wanted) awaitsNodes(s *snapshot.Snapshot) bool {
+	return slices.ContainsFunc(w.nodes.Target.Named(), func(name string) bool { return s.Nodes[name] == nil })
+}
+
 // pinnable refuses to pin pods away from their volumes, and warns of nodes without room for all pods that are pinned to
 // them. Nodes that are named and do not exist yet may have both.
 func (r *dedicatedNodes) pinnable(desired wanted, observed observation, s *snapshot.Snapshot, plan planner.Plan, diags *diag.Diagnostics) bool {
-	if slices.ContainsFunc(desired.nodes.Target.Named(), func(name string) bool { return s.Nodes[name] == nil }) {
+	if desired.awaitsNodes(s) {
 		return true
 	}
 	all, missing := planner.Pins(s, plan.Steps, r.Data.Comparison)

@@ -100,7 +100,7 @@ func TestAccDedicatedNodes_aSurgeWithoutRoomIsForeseen(t *testing.T) {
 	tf, i := terraform(t, c), newInstance()
 	w := wish{taints: "team=a:NoExecute", labels: "dedicated=gpu", workloads: map[string]string{"Deployment": pinned}}
 	tolerates := p.config(wish{taints: w.taints, labels: w.labels, workloads: map[string]string{"Deployment": tolerating}})
-	acctest.WantAll(t, tf.Plan(t, i, tolerates).Diagnostics.Warnings(), "to its workloads finds no node for 2 of 2 new pods", "host port in use")
+	acctest.WantAll(t, tf.Plan(t, i, tolerates).Diagnostics.Warnings(), "to its workloads stops a rollout: no node takes 2 of 2 new pods", "host port in use")
 	const crowded = "2 of 2 pinned pods have no room on nodes matching"
 	config := acctest.With(p.config(w), map[string]any{"timeouts": map[string]any{"create": "15s"}})
 	acctest.WantAll(t, tf.Plan(t, i, config).Diagnostics.Warnings(), crowded, "Deployment "+p.namespace+"/deployment: no node for 2 of 2 pods", "host port in use", "maxUnavailable")

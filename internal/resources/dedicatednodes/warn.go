@@ -83,8 +83,10 @@ func (r *dedicatedNodes) warnWorkloads(ctx context.Context, desired wanted, obse
 		subject = "Giving up the dedication of " + desired.place()
 	}
 	message.WarnCost(subject, plan, diags)
-	rolled, missing := planner.Restarts(s, plan.Steps, r.Data.Comparison)
-	message.WarnStuck(subject, rolled, missing, path.Root("workloads"), diags)
+	if !desired.awaitsNodes(s) {
+		rolled, missing := planner.Restarts(s, plan.Steps, r.Data.Comparison)
+		message.WarnStuck(subject, rolled, missing, path.Root("workloads"), diags)
+	}
 	for _, s := range observed.members {
 		if !s.claim.Release {
 			message.WarnTemplate(s.workload, s.claim.Tolerations, true, len(s.pin.Labels) > 0, s.at, diags)

@@ -30,8 +30,8 @@ func TestAccWorkloadTolerations_aSurgeWithoutRoomIsForeseen(t *testing.T) {
 		"room for one more":                  {pods: 3, surge: 1},
 		"no room for one more":               {pods: 2, surge: 1, stops: "takes no more pods"},
 		"no room, and one may be missing":    {pods: 2, unavailable: 1},
-		"a port of the node that one has":    {pods: 3, surge: 1, port: 8124, stops: "host port in use"},
-		"such a port, and it may be missing": {pods: 3, unavailable: 1, port: 8125},
+		"a host port that the old pod has":   {pods: 3, surge: 1, port: 8124, stops: "host port in use"},
+		"a host port, and it may be missing": {pods: 3, unavailable: 1, port: 8125},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -53,11 +53,11 @@ func TestAccWorkloadTolerations_aSurgeWithoutRoomIsForeseen(t *testing.T) {
 			i := s.fresh()
 			said := s.planned(i, config).Diagnostics.Warnings()
 			if tt.stops == "" {
-				if strings.Contains(said, "no node for") {
+				if strings.Contains(said, "stops a rollout") {
 					t.Errorf("it warns of a rollout that ends: %s", said)
 				}
 			} else {
-				says(t, "warning", said, "finds no node for", tt.stops)
+				says(t, "warning", said, "stops a rollout: no node takes", tt.stops)
 			}
 			if d := s.tf.Apply(t, i, config); d.Errors() != "" {
 				t.Fatal(d.Errors())

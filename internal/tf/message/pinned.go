@@ -45,7 +45,7 @@ func WarnCrowded(place string, all []planner.RolledWorkload, missing eviction.Ra
 		return
 	}
 	diags.AddAttributeWarning(at, fmt.Sprintf("%s of %s %shave no room on %s", Number(missing), Count(pods, "pinned pod"), may, place), which+
-		"\n\nNew pods need room beside the old ones that run on the same nodes, and beside pods that the taints evict later: taints are written after the rollouts. Apply waits as long as timeouts allow. "+
+		"\n\nNew pods need room beside the old ones that run on the same nodes, and beside pods that the taints evict later: taints are written after the rollouts. Apply waits as long as timeouts allows. "+
 		"Add nodes or free room first, or let more of the old pods be unavailable (maxUnavailable). Nodes that an autoscaler would add are not considered.")
 }
 
@@ -56,13 +56,13 @@ func WarnStuck(subject string, all []planner.RolledWorkload, missing eviction.Ra
 	if which == "" {
 		return
 	}
-	finds := "finds"
+	stops := "stops"
 	if may != "" {
-		finds = "may find"
+		stops = "may stop"
 	}
-	diags.AddAttributeWarning(at, fmt.Sprintf("%s %s no node for %s of %s", subject, finds, Number(missing), Count(pods, "new pod")), which+
-		"\n\nNew pods need room beside the old ones that still run. Where apply waits for rollouts, it waits as long as timeouts allow. "+
-		"Add nodes or free room first, or let more of the old pods be unavailable (maxUnavailable). Nodes that an autoscaler would add are not considered.")
+	diags.AddAttributeWarning(at, fmt.Sprintf("%s %s a rollout: no node takes %s of %s", subject, stops, Number(missing), Count(pods, "new pod")), which+
+		"\n\nNew pods need room beside the old ones that still run. Nodes that an autoscaler would add are not considered. Where apply waits for rollouts, it waits as long as timeouts allows. "+
+		"Add nodes or free room first, or let more of the old pods of a Deployment be unavailable (maxUnavailable).")
 }
 
 // crowded lists the rollouts that find no node for some of their pods, none where all fit, and counts the pods of all.
@@ -72,7 +72,7 @@ func crowded(all []planner.RolledWorkload, missing eviction.Range) (pods int, ma
 		return 0, "", ""
 	}
 	var b strings.Builder
-	if b.WriteString("These rollouts do not finish, because no node takes some of the new pods:\n"); missing.Min == 0 {
+	if b.WriteString("Unless nodes are added, these rollouts do not finish, because no node takes some of the new pods:\n"); missing.Min == 0 {
 		b.Reset()
 		b.WriteString("Whether these rollouts finish depends on which old pods are deleted first:\n")
 		may = "may "
