@@ -67,7 +67,7 @@ func (p *places) budget(names []string) policyv1.PodDisruptionBudgetSpec {
 	return spec
 }
 
-// counted reports whether the disruption controller has counted the pods of every PodDisruptionBudget. Of Jobs it does
+// counted reports whether the disruption controller has counted the pods of every PodDisruptionBudget. Of Jobs and DaemonSets it does
 // not know how many pods are expected: what counts these allows none
 // (k8s.io/kubernetes v1.37.2 pkg/controller/disruption/disruption.go, getExpectedPodCount and failSafe).
 func (p *places) counted(ctx context.Context) (bool, error) {
@@ -101,13 +101,13 @@ func (p *places) counted(ctx context.Context) (bool, error) {
 }
 
 // expected returns how many pods a PodDisruptionBudget expects and how many are ready, and whether it would have to know
-// how many pods a Job has.
+// how many pods a Job or a DaemonSet has.
 func (p *places) expected(b *policyv1.PodDisruptionBudget, pods []corev1.Pod) (expected, healthy int32, ofJobs bool) {
 	of := map[string]bool{}
 	for i := range pods {
 		name := pods[i].Labels["app"]
 		of[name] = true
-		ofJobs = ofJobs || p.kindOf[name] == jobs
+		ofJobs = ofJobs || p.kindOf[name] == jobs || p.kindOf[name] == daemonSets
 		if condition(&pods[i], corev1.PodReady).Status == corev1.ConditionTrue {
 			healthy++
 		}

@@ -131,9 +131,9 @@ func (p *places) lowerQuota() {
 	}
 	p.quota = true
 	name, quotas := []corev1.ResourceName{corev1.ResourcePods, corev1.ResourceRequestsCPU}[p.kinds.IntN(2)], p.c.Admin.CoreV1().ResourceQuotas(p.namespace)
-	_, err := quotas.Create(p.t.Context(), &corev1.ResourceQuota{
-		ObjectMeta: metav1.ObjectMeta{Name: "some"}, Spec: corev1.ResourceQuotaSpec{Hard: corev1.ResourceList{name: resource.MustParse("1k")}},
-	}, metav1.CreateOptions{})
+	quota := &corev1.ResourceQuota{ObjectMeta: metav1.ObjectMeta{Name: "some"}, Spec: corev1.ResourceQuotaSpec{Hard: corev1.ResourceList{name: resource.MustParse("1k")}}}
+	p.scope(&quota.Spec)
+	_, err := quotas.Create(p.t.Context(), quota, metav1.CreateOptions{})
 	p.must(err)
 	var all *corev1.ResourceQuota
 	inForce := func(hard resource.Quantity) {

@@ -22,10 +22,10 @@ func TestAccPlacements_budgetsDecideWhoIsPreempted(t *testing.T) {
 	acctest.Exhaustive(t)
 	c := acctest.Connect(t)
 	acctest.NeedKwok(t, "nodes of a chosen size")
-	var tally placed
+	tally := placed{outsideOf: map[string]int{}}
 	eachSeed(t, everySeed, func(t *testing.T, seed int) {
 		p := newPlaces(t, c, seed, &tally)
-		p.volumes, p.kinds, p.rivals = nil, nil, true
+		p.volumes, p.kinds, p.features, p.rivals = nil, nil, nil, true
 		out, pending := p.run()
 		p.compare(out, pending)
 		p.compareVictims(out)

@@ -44,7 +44,7 @@ func TestAccPlacements(t *testing.T) {
 	t.Parallel()
 	c := acctest.Connect(t)
 	acctest.NeedKwok(t, "nodes of a chosen size")
-	var tally placed
+	tally := placed{outsideOf: map[string]int{}}
 	eachSeed(t, everySeed, func(t *testing.T, seed int) {
 		p := newPlaces(t, c, seed, &tally)
 		out, pending := p.run()
@@ -58,6 +58,7 @@ func TestAccPlacements(t *testing.T) {
 			one := tally.classes[class]
 			t.Logf("%s: %d workloads, %d with a number, %d outside of their range, %d of %d pods wrong", class, one.workloads, one.numbers, one.outside, one.wrong, one.pods)
 		}
+		tally.expectFeatures(t)
 		t.Logf("%d of %d Jobs fail, and lose %d pods; %d Jobs lose others than predicted", tally.failed, tally.jobs, tally.lost, tally.wrongJobs)
 		t.Logf("%d clusters, %d with a total that is off by more than two; %d pods preempted, %d clusters outside of the range", tally.clusters, tally.far, tally.victims, tally.wrongVictims)
 		t.Logf("%d clusters with PodDisruptionBudgets, which decide in %d whose pods are preempted; of %d workloads there others are than predicted", tally.guarded, tally.decisive, tally.unlike)
@@ -88,6 +89,8 @@ type placed struct {
 	// wrongJobs those of all Jobs of which the number of lost pods is outside of the range.
 	classes                       map[string]*placed
 	jobs, failed, lost, wrongJobs int
+	// features counts the workloads with evicted pods by their features, outsideOf those that are outside of their range.
+	features, outsideOf map[string]int
 }
 
 // places is a random cluster: a pool of nodes that no other test uses, and Deployments on it.
@@ -107,6 +110,11 @@ type places struct {
 	kinds *rand.Rand
 	// graces decides about grace periods, and whether pods take them to end.
 	graces *rand.Rand
+	// features decides about rarer fields of pods, a DaemonSet and the scope of a ResourceQuota, nil for none. featureOf is
+	// that of each workload. later is set where pods tolerate the new taint for a while, scoped where the quota has a scope.
+	features      *rand.Rand
+	featureOf     map[string]string
+	later, scoped bool
 	// repeated is set where the change is made in copies as well: no ResourceQuota is lowered, and Jobs go on
 	// when their pods are evicted.
 	repeated bool
@@ -144,7 +152,7 @@ type places struct {
 func newPlaces(t *testing.T, c *acctest.Cluster, seed int, tally *placed) *places {
 	t.Helper()
 	source := func(stream uint64) *rand.Rand { return rand.New(rand.NewPCG(uint64(seed), stream)) }
-	return &places{move: move{t: t, c: c, pool: acctest.Name(t, "pool"), namespace: c.Namespace(t)}, r: source(29), limits: source(30), volumes: source(31), soft: source(32), kinds: source(33), graces: source(34), prefers: source(35), guards: source(36), tally: tally, kindOf: map[string]string{}, fails: map[string]placement.Range{}}
+	return &places{move: move{t: t, c: c, pool: acctest.Name(t, "pool"), namespace: c.Namespace(t)}, r: source(29), limits: source(30), volumes: source(31), soft: source(32), kinds: source(33), graces: source(34), prefers: source(35), guards: source(36), tally: tally, kindOf: map[string]string{}, fails: map[string]placement.Range{}, features: source(37), featureOf: map[string]string{}}
 }
 
 // run makes the cluster and the change, and returns what was predicted, and how many pods of each workload are Pending.
@@ -155,10 +163,10 @@ func (p *places) run() (*placement.Outcome, map[string]int) {
 		p.nodes = append(p.nodes, name)
 		p.c.Node(p.t, acctest.Node{
 			Name: name, Labels: map[string]string{"pool": p.pool, corev1.LabelHostname: name, "zone": fmt.Sprintf("z%d", i%2)}, Taints: p.softTaints(),
-			Allocatable: corev1.ResourceList{
+			Allocatable: p.gpus(corev1.ResourceList{
 				"cpu": resource.MustParse(fmt.Sprint(p.sizeOfNode(2 + p.r.IntN(6)))), "memory": resource.MustParse(fmt.Sprintf("%dGi", p.sizeOfNode(2+p.r.IntN(6)))),
 				"pods": resource.MustParse(fmt.Sprint(p.podsOfNode(4 + p.r.IntN(8)))),
-			},
+			}),
 		})
 		if p.volumes != nil {
 			p.attaches(name, p.volumes.Int32N(3))
@@ -175,6 +183,7 @@ func (p *places) run() (*placement.Outcome, map[string]int) {
 	if p.volumes != nil {
 		p.classes()
 	}
+	p.daemons()
 	p.workloads = map[string]int32{}
 	for i := range p.workloadsOf(2 + p.r.IntN(4)) {
 		name := fmt.Sprintf("w%d", i)
@@ -192,10 +201,11 @@ func (p *places) run() (*placement.Outcome, map[string]int) {
 	p.protect()
 	tainted := p.nodes[:1+p.r.IntN(len(p.nodes)/2)]
 	p.on = p.where()
+	p.cameUp(tainted)
 	p.elsewhere = p.podsElsewhere(tainted)
 	out := p.simulate(tainted)
 	for _, name := range tainted {
-		p.c.Patch(p.t, name, `{"spec":{"taints":[{"key":"dedicated","value":"gpu","effect":"NoExecute"}]}}`)
+		p.evict(name)
 	}
 	return out, p.settle(tainted)
 }
@@ -237,6 +247,7 @@ func (p *places) deploy(name string, replicas int32, urgent func(*corev1.PodSpec
 	}
 	p.prefer(&spec)
 	p.store(name, &spec)
+	p.feature(name, &spec)
 	template := corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: labels}, Spec: spec}
 	p.end(&template)
 	create := p.workload(name, replicas, &template)
@@ -303,6 +314,7 @@ func (p *places) settle(tainted []string) map[string]int {
 			}
 			done = done && one.DeletionTimestamp == nil && one.Status.NominatedNodeName == "" && !slices.Contains(tainted, one.Spec.NodeName) && (unschedulable || one.Status.Phase == corev1.PodRunning)
 		}
+		done = p.daemonsThere(there, tainted) && done
 		if done && (maps.Equal(there, p.workloads) || p.incomplete(there)) && maps.Equal(now, before) {
 			unchanged++
 		} else {
@@ -322,7 +334,7 @@ func (p *places) simulate(tainted []string) *placement.Outcome {
 	p.must(err)
 	change := eviction.Change{Taints: map[string][]corev1.Taint{}}
 	for _, name := range tainted {
-		change.Taints[name] = append(slices.Clone(s.Nodes[name].Taints), corev1.Taint{Key: "dedicated", Value: "gpu", Effect: corev1.TaintEffectNoExecute})
+		change.Taints[name] = append(slices.Clone(s.Nodes[name].Taints), p.change()...)
 	}
 	var report *eviction.Report
 	judged := s
@@ -354,7 +366,8 @@ func (p *places) compare(out *placement.Outcome, pending map[string]int) {
 		total, said = total+n, said+predicted.Min+predicted.Max
 		p.tally.add(p.classOf(w.Name), w, n, predicted)
 		if n < predicted.Min || n > predicted.Max {
-			p.t.Logf("%s %s: %d pods stay Pending or are not created, predicted %v: %s", p.classOf(w.Name), w.Name, n, predicted, w.Reason)
+			p.tally.outsideOf[p.featureOf[w.Name]]++
+			p.t.Logf("%s: %d pods stay Pending or are not created, predicted %v: %s", p.named(w.Name), n, predicted, w.Reason)
 		}
 		if n < w.Proved {
 			p.t.Errorf("%s: %d pods stay Pending, and %d were proved to: %s", w.Name, n, w.Proved, w.Reason)
