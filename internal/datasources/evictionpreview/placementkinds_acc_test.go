@@ -174,11 +174,9 @@ func (p *places) incomplete(there map[string]int32) bool {
 // settledFor is how long a cluster must be unchanged: a controller tries again later and later to create a pod that a
 // quota refuses, that of Jobs after a minute at the latest, and after ten seconds where a pod has failed, doubled by each other one
 // (k8s.io/kubernetes v1.37.2 pkg/controller/job/job_controller.go, MaxJobApiBackOff and DefaultJobPodFailureBackOff).
-func (p *places) settledFor(pending, changed bool, there map[string]int32) time.Duration {
-	missing, ofJobs, failed := false, int32(0), map[string]bool{}
-	if changed && p.kinds != nil {
-		failed = p.failed()
-	}
+// Before the change Jobs lack pods that others have preempted: only failed ones do not create them. See mostOfJobs.
+func (p *places) settledFor(pending, changed bool, there map[string]int32, failed map[string]bool) time.Duration {
+	missing, ofJobs := false, int32(0)
 	for name, wanted := range p.workloads {
 		missing = missing || there[name] < wanted
 		if p.kindOf[name] == jobs && !failed[name] {
@@ -188,6 +186,8 @@ func (p *places) settledFor(pending, changed bool, there map[string]int32) time.
 	switch {
 	case ofJobs > 0 && changed:
 		return max(time.Minute, 10*time.Second<<ofJobs) + retried
+	case ofJobs > 0:
+		return 10*time.Second<<min(ofJobs-1, 4) + retried
 	case missing && changed:
 		return 2 * retried
 	case missing:

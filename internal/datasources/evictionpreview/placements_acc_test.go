@@ -321,7 +321,7 @@ func (p *places) settle(tainted []string) map[string]int {
 			unchanged, changed = 0, time.Now()
 		}
 		before, p.there = now, there
-		return unchanged >= still && time.Since(changed) >= p.settledFor(len(pending) > 0, tainted != nil, there), nil
+		return unchanged >= still && time.Since(changed) >= p.settledFor(len(pending) > 0, tainted != nil, there, p.failed()), nil
 	})
 	return pending
 }
