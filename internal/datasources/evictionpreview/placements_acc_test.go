@@ -32,7 +32,8 @@ const (
 	retried = 11 * time.Second
 )
 
-// TestAccPlacements makes random crowded clusters of Deployments, StatefulSets and Jobs, some with a ResourceQuota. It
+// TestAccPlacements makes random crowded clusters of Deployments, StatefulSets and Jobs, some with a DaemonSet or a
+// ResourceQuota, and one of three workloads with a rarer field of pods. It
 // simulates where the replacements go of the pods that a taint evicts, taints the nodes, and compares the simulation with
 // what the real controllers and the real scheduler come to: how many pods of each workload stay Pending or are not
 // created. A proof must hold.
