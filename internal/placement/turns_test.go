@@ -13,6 +13,7 @@ import (
 // Many pods of another namespace are evicted by another change, so that few orders are tried.
 func short(left int64, after map[string]int64, elsewhere int, seed uint64) *Outcome {
 	w := newWorld(having(node("n1"), 200, 200), having(node("n2"), 200, 200)).run(replicas("web", "n1", 3, asking(1, 1))...)
+	w.Nodes["n1"].Allocatable.Pods, w.Nodes["n2"].Allocatable.Pods = 200, 200
 	for _, set := range []string{"one", "two"} {
 		w = w.run(replicas(set, "n1", 3, asking(1, 1), ownedBy("StatefulSet", set))...)
 	}
