@@ -6,8 +6,6 @@ package placement
 import (
 	"cmp"
 	"slices"
-
-	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
 )
 
 // turns has the workloads that a ResourceQuota leaves too little for at some moment. A controller that a quota refuses a pod waits, longer
@@ -26,31 +24,44 @@ func newTurns(s *simulation) turns {
 	if len(s.quotas.limits) == 0 {
 		return t
 	}
-	left, asked, overdue := slices.Clone(s.quotas.base), make([]int64, len(s.quotas.base)), map[*snapshot.Pod]bool{}
-	for _, pod := range s.overdue {
-		overdue[pod] = true
-	}
+	left, asked := slices.Clone(s.quotas.base), make([]int64, len(s.quotas.base))
 	for _, moment := range s.moments {
-		for pod, after := range s.evicted {
-			if after == moment && moment > 0 && !overdue[pod] {
-				s.quotas.credit(s, pod, left)
-			}
+		if moment > 0 {
+			s.creditLeaving(moment, left)
 		}
 		for _, r := range s.replacements {
 			if c := s.asksOf(r); c != nil && r.after == moment {
-				for i, at := range c.limits {
-					asked[at] += c.asks[i]
-				}
+				c.add(asked)
 			}
 		}
 		for _, r := range s.replacements {
-			if c := s.asksOf(r); c != nil && r.after <= moment && !slices.Contains(t.short, r.workload) &&
-				slices.ContainsFunc(c.limits, func(at int) bool { return left[at] < asked[at] }) {
+			if c := s.asksOf(r); c != nil && r.after <= moment && c.exceeds(asked, left) && !slices.Contains(t.short, r.workload) {
 				t.short = append(t.short, r.workload)
 			}
 		}
 	}
 	return t
+}
+
+// creditLeaving adds to what is left what pods use that are gone at a moment, but not what overdue ones do.
+func (s *simulation) creditLeaving(moment int64, left []int64) {
+	for pod, after := range s.evicted {
+		if after == moment && !slices.Contains(s.overdue, pod) {
+			s.quotas.credit(s, pod, left)
+		}
+	}
+}
+
+// add adds what a new pod uses.
+func (c *charge) add(asked []int64) {
+	for i, at := range c.limits {
+		asked[at] += c.asks[i]
+	}
+}
+
+// exceeds reports whether more is asked of one of the pod's limits than is left.
+func (c *charge) exceeds(asked, left []int64) bool {
+	return slices.ContainsFunc(c.limits, func(at int) bool { return left[at] < asked[at] })
 }
 
 // asksOf returns what a new pod uses of quotas, nil for a pod that is there.

@@ -41,7 +41,7 @@ func TestTurns_anyWorkloadMayGetWhatAQuotaLeaves(t *testing.T) {
 	if out.Refused != exactly(6) {
 		t.Errorf("%v pods are refused", out.Refused)
 	}
-	// Where few orders are tried, there are turns in some of them.
+	// Workloads take turns in some of the first orders, since few are tried here.
 	for seed := range uint64(10) {
 		if few := short(3, nil, 80, seed); few.of(t, "one").Missing.Min == 0 || few.of(t, "two").Missing.Min == 0 {
 			return

@@ -162,8 +162,8 @@ func (p *places) toleratesForAWhile(_ string, spec *corev1.PodSpec) {
 	spec.Tolerations = append(spec.Tolerations, corev1.Toleration{Key: "dedicated", Value: "gpu", Effect: corev1.TaintEffectNoExecute, TolerationSeconds: &seconds})
 }
 
-// change returns the taints of the change. Pods that tolerate one for a while would be placed on the tainted nodes again
-// and again, without an end: another one keeps them away.
+// change returns the taints of the change. Pods that tolerate one for a while would be placed on the tainted nodes
+// without an end: another one keeps them away.
 func (p *places) change() []corev1.Taint {
 	taints := []corev1.Taint{{Key: "dedicated", Value: "gpu", Effect: corev1.TaintEffectNoExecute}}
 	if p.later {
