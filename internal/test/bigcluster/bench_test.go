@@ -57,12 +57,14 @@ func BenchmarkAccBigCluster(b *testing.B) {
 		plan("plan, 1 node, no pod evicted", "NoSchedule", 1, ""),
 		plan("plan, 1 node", "NoExecute", 1, ""),
 		plan("plan, 10 nodes", "NoExecute", 10, ""),
+		plan("plan, half of the nodes, no pod evicted", "NoSchedule", s.nodes/2, ""),
 		plan("plan, half of the nodes", "NoExecute", s.nodes/2, ""),
 		{"client-go, lists all pods", listed},
 		{"kubectl get pods -A", kubectl},
 	}
 	if earlier := os.Getenv("KUBETAINT_EARLIER"); earlier != "" {
-		clients = append(clients, plan("earlier, 1 node", "NoExecute", 1, earlier), plan("earlier, half of the nodes", "NoExecute", s.nodes/2, earlier))
+		clients = append(clients, plan("earlier, 1 node, no pod evicted", "NoSchedule", 1, earlier), plan("earlier, 1 node", "NoExecute", 1, earlier),
+			plan("earlier, half of the nodes, no pod evicted", "NoSchedule", s.nodes/2, earlier), plan("earlier, half of the nodes", "NoExecute", s.nodes/2, earlier))
 	}
 	measured := map[string][]cost{}
 	for b.Loop() {
