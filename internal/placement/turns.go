@@ -24,18 +24,25 @@ func newTurns(s *simulation) turns {
 	if len(s.quotas.limits) == 0 {
 		return t
 	}
+	var charged []*replacement
+	charges := map[*replacement]*charge{}
+	for _, r := range s.replacements {
+		if c := s.quotas.of(s, r.pod); c != nil && !r.waiting {
+			charged, charges[r] = append(charged, r), c
+		}
+	}
 	left, asked := slices.Clone(s.quotas.base), make([]int64, len(s.quotas.base))
 	for _, moment := range s.moments {
 		if moment > 0 {
 			s.creditLeaving(moment, left)
 		}
-		for _, r := range s.replacements {
-			if c := s.asksOf(r); c != nil && r.after == moment {
-				c.add(asked)
+		for _, r := range charged {
+			if r.after == moment {
+				charges[r].add(asked)
 			}
 		}
-		for _, r := range s.replacements {
-			if c := s.asksOf(r); c != nil && r.after <= moment && c.exceeds(asked, left) && !slices.Contains(t.short, r.workload) {
+		for _, r := range charged {
+			if r.after <= moment && charges[r].exceeds(asked, left) && !slices.Contains(t.short, r.workload) {
 				t.short = append(t.short, r.workload)
 			}
 		}
@@ -62,14 +69,6 @@ func (c *charge) add(asked []int64) {
 // exceeds reports whether more is asked of one of the pod's limits than is left.
 func (c *charge) exceeds(asked, left []int64) bool {
 	return slices.ContainsFunc(c.limits, func(at int) bool { return left[at] < asked[at] })
-}
-
-// asksOf returns what a new pod uses of quotas, nil for a pod that is there.
-func (s *simulation) asksOf(r *replacement) *charge {
-	if r.waiting {
-		return nil
-	}
-	return s.quotas.of(s, r.pod)
 }
 
 // holdTurns has them create no pods before their turns come at this moment.
