@@ -238,6 +238,16 @@ func (c *Cluster) Cordon(t testing.TB, namespace, node string) {
 	c.Closed(t, namespace, node)
 }
 
+// Uncordon opens a node, and waits until the controller has taken away the taint that a cordon makes.
+func (c *Cluster) Uncordon(t testing.TB, node string) {
+	t.Helper()
+	c.Patch(t, node, `{"spec":{"unschedulable":false}}`)
+	Until(t, "node "+node+" has no taint of a cordon", func(ctx context.Context) (bool, error) {
+		n, err := c.Admin.CoreV1().Nodes().Get(ctx, node, metav1.GetOptions{})
+		return err == nil && !slices.ContainsFunc(n.Spec.Taints, func(t corev1.Taint) bool { return t.Key == corev1.TaintNodeUnschedulable }), err
+	})
+}
+
 // Closed waits until the scheduler has seen that a node takes no pods with these
 // tolerations: until then it may still send one there. Pods of this namespace try it. The
 // scheduler of the in-memory API server looks at the nodes themselves.

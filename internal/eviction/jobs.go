@@ -5,8 +5,6 @@ package eviction
 
 import (
 	"fmt"
-	"math"
-	"slices"
 
 	batchv1 "k8s.io/api/batch/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -175,40 +173,4 @@ func (e *evaluation) ending(pod *snapshot.Pod, preempted int) placement.Ending {
 		return placement.Ending{Fails: job.PerIndex == nil, Lost: true, Unsure: true}
 	}
 	return placement.Ending{Fails: fate.fails == jobFails, Lost: fate.fails != ""}
-}
-
-// mayFailJobs reports whether replacements may preempt pods of Jobs that were not read: one has a higher priority.
-func (e *evaluation) mayFailJobs(r *Report) bool {
-	highest := int32(math.MinInt32)
-	for i := range r.Pods {
-		if v := &r.Pods[i]; (v.Leaves() || v.Verdict == Unknown) && v.Pod.Controller != nil && !v.Pod.Requests().Patient {
-			highest = max(highest, v.Pod.Requests().Priority)
-		}
-	}
-	if highest == math.MinInt32 {
-		return false
-	}
-	for _, pods := range e.snapshot.Pods {
-		if slices.ContainsFunc(pods, func(p *snapshot.Pod) bool {
-			return p.Controller != nil && p.Controller.Job() && !p.Completed && p.Requests().Priority < highest && e.snapshot.Jobs[p.Controller.UID] == nil
-		}) {
-			return true
-		}
-	}
-	return false
-}
-
-// Judged returns the pods about which more of the cluster decides: those that are evicted, or may be, and those of Jobs that
-// preemption evicts.
-func (r *Report) Judged() []*snapshot.Pod {
-	out := r.Evicted()
-	if r == nil || !r.mayFailJobs {
-		return out
-	}
-	for _, v := range r.Outcome().Victims {
-		if v.Pod.Controller != nil && v.Pod.Controller.Job() {
-			out = append(out, v.Pod)
-		}
-	}
-	return out
 }

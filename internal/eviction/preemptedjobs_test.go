@@ -75,24 +75,3 @@ func TestSimulate_preemptedPodsCountTowardsTheBackoffLimit(t *testing.T) {
 		})
 	}
 }
-
-// TestReport_Judged: of the pods that preemption evicts, those of Jobs count that were not read.
-func TestReport_Judged(t *testing.T) {
-	t.Parallel()
-	names := func(w world) (out []string) {
-		for _, p := range Evaluate(w.Snapshot, tainting("n1", "a:NoExecute"), ComparisonOff).Judged() {
-			out = append(out, p.Name)
-		}
-		return out
-	}
-	if got := strings.Join(names(aJobIsPreempted()), " "); got != "api web b" {
-		t.Errorf("it has %s", got)
-	}
-	if got := strings.Join(names(aJobIsPreempted().job("batch", snapshot.Job{})), " "); got != "api web" {
-		t.Errorf("where the Job was read it has %s", got)
-	}
-	var none *Report
-	if none.Judged() != nil {
-		t.Error("no report has pods")
-	}
-}

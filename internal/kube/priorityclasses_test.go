@@ -4,12 +4,15 @@
 package kube
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	schedulingv1 "k8s.io/api/scheduling/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
 )
@@ -69,5 +72,33 @@ func TestJudge_readsThePriorityClassesThatEvictedPodsName(t *testing.T) {
 				t.Error(diff)
 			}
 		})
+	}
+}
+
+// TestJudge_looksAgainWhileMoreIsNeeded: what was read may show that other pods need more.
+func TestJudge_looksAgainWhileMoreIsNeeded(t *testing.T) {
+	t.Parallel()
+	for most, want := range map[int]int{0: 1, 1: 2, 2: 3, 9: 4} {
+		api := newServer(apiNode("n1"))
+		for i := range most {
+			name := fmt.Sprint("job-", i)
+			api.Add(&batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: "a", Name: name, UID: types.UID(name)}, Spec: batchv1.JobSpec{BackoffLimit: new(int32(0))}})
+		}
+		c := api.connect(t)
+		s, err := c.Snapshot(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		judged := 0
+		s, err = c.Judge(t.Context(), s, func(s *snapshot.Snapshot) []*snapshot.Pod {
+			judged++
+			name := fmt.Sprint("job-", len(s.Jobs))
+			p := podOf("a", name)
+			p.Controller = &snapshot.Controller{Owner: snapshot.Owner{Group: "batch", Kind: "Job", Name: name}, UID: types.UID(name)}
+			return []*snapshot.Pod{p}
+		})
+		if err != nil || judged != want || len(s.Jobs) != want-1 {
+			t.Errorf("with %d Jobs, %d are read in %d turns, want %d: %v", most, len(s.Jobs), judged, want, err)
+		}
 	}
 }

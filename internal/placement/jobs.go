@@ -41,7 +41,9 @@ func (s *simulation) fail(pod *snapshot.Pod) bool {
 	job := pod.Controller.UID
 	s.failures.preempted[job]++
 	end := s.Finder.change.Ends(pod, s.failures.preempted[job])
-	s.failures.unread = s.failures.unread || end.Unknown
+	if end.Unknown {
+		s.failures.unread, s.unread[pod] = true, true
+	}
 	if end.Unsure && !s.unreplaced {
 		return false
 	}

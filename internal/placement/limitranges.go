@@ -91,7 +91,12 @@ func (s *simulation) refuse(pod *snapshot.Pod) *Refusal {
 	for _, name := range one.differing {
 		s.unmodelledRanges[pod.Namespace+"/"+name] = true
 	}
-	s.unknownClasses = s.unknownClasses || one.unknownClass
+	if one.unknownClass {
+		s.unknownClasses = true
+		if s.isPreempted[pod] {
+			s.unread[pod] = true
+		}
+	}
 	if one.refusal != nil {
 		return one.refusal
 	}

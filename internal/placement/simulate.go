@@ -103,6 +103,9 @@ type Outcome struct {
 	// Victims are the pods that preemption evicts in any order, sorted by namespace and name. Like
 	// Preempted, they are without those that it evicts without the change as well.
 	Victims []Victim
+	// Unread are the pods that preemption evicts, in any order, whose Jobs or PriorityClasses were not read, sorted by
+	// namespace and name. They include those that it evicts without the change as well.
+	Unread []*snapshot.Pod
 
 	groups map[*snapshot.Pod]*Group
 }
@@ -177,6 +180,7 @@ func Join(outcomes ...*Outcome) *Outcome {
 		out.UnmodelledStorage = append(out.UnmodelledStorage, o.UnmodelledStorage...)
 		out.Preferring = append(out.Preferring, o.Preferring...)
 		out.Victims = append(out.Victims, o.Victims...)
+		out.Unread = append(out.Unread, o.Unread...)
 		maps.Copy(out.groups, o.groups)
 		for i := range o.Workloads {
 			if n, known := at[o.Workloads[i].WorkloadKey]; known {
@@ -367,6 +371,7 @@ func (s *simulation) try(orders int, seed uint64) *Outcome {
 		out.Victims = append(out.Victims, Victim{pod, f.snapshot.Owner(pod), n})
 	}
 	slices.SortFunc(out.Victims, func(a, b Victim) int { return a.Pod.Compare(b.Pod) })
+	out.Unread = slices.SortedFunc(maps.Keys(s.unread), (*snapshot.Pod).Compare)
 	out.Preferring = s.preferring(out)
 	return out
 }

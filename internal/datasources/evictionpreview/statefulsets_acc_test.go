@@ -99,5 +99,5 @@ func shrinkingSet(t *testing.T, c *acctest.Cluster, namespace, pool, cordoned st
 			return p.Status.Phase == corev1.PodRunning && p.DeletionTimestamp == nil && requested.Cmp(resource.MustParse(cpu)) == 0, nil
 		})
 	}
-	c.Patch(t, cordoned, `{"spec":{"unschedulable":null}}`)
+	c.Uncordon(t, cordoned)
 }

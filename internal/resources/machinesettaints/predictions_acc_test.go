@@ -58,8 +58,7 @@ func (s *stage) populate(p *acctest.Pool, apps string) {
 		break
 	}
 	s.c.Running(s.T, apps, "alone", 1)
-	s.c.Patch(s.T, spare, `{"spec":{"unschedulable":null}}`)
-	acctest.Until(s.T, "the cordon's taint is gone", func(context.Context) (bool, error) { return s.c.Taints(s.T, spare) == "", nil })
+	s.c.Uncordon(s.T, spare)
 }
 
 // either requires one label or the other of a node.

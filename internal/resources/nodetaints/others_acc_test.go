@@ -35,7 +35,7 @@ func TestAccNodeTaints_oneOfTwoResourcesCountsTheOther(t *testing.T) {
 			c.Cordon(t, apps, pool+"-a")
 		}
 	}
-	c.Patch(t, pool+"-a", `{"spec":{"unschedulable":false}}`)
+	c.Uncordon(t, pool+"-a")
 	write := func(evictions string) {
 		var config strings.Builder
 		for _, app := range []string{"a", "b"} {

@@ -77,7 +77,7 @@ func TestAccWorkloadTolerations_aRecreatedDeploymentWithADeadNode(t *testing.T) 
 	})
 	s.ready(pod)
 	s.c.Patch(t, dead, `{"spec":{"unschedulable":true}}`)
-	s.c.Patch(t, s.pool, `{"spec":{"unschedulable":null}}`)
+	s.c.Uncordon(t, s.pool)
 	if err := pods.Delete(t.Context(), pod, metav1.DeleteOptions{GracePeriodSeconds: new(int64(600))}); err != nil {
 		t.Fatal(err)
 	}

@@ -1,0 +1,55 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package eviction
+
+import (
+	"math"
+	"slices"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
+)
+
+// Judged returns the pods about which more of the cluster decides: those that are evicted, or may be, and those that
+// preemption evicts whose Jobs or PriorityClasses were not read.
+func (r *Report) Judged() []*snapshot.Pod {
+	out := r.Evicted()
+	if r == nil || !r.preemptsUnread {
+		return out
+	}
+	return append(out, r.Outcome().Unread...)
+}
+
+// preemptsUnread reports whether pods may be preempted whose Jobs or PriorityClasses were not read: one that is to be
+// placed has a higher priority.
+func (e *evaluation) preemptsUnread(r *Report) bool {
+	highest, classes := int32(math.MinInt32), e.snapshot.PriorityClasses == nil
+	note := func(d *snapshot.Demand) {
+		if !d.Patient {
+			highest = max(highest, d.Priority)
+		}
+	}
+	for i := range r.Pods {
+		if v := &r.Pods[i]; (v.Leaves() || v.Verdict == Unknown) && v.Pod.Controller != nil {
+			note(e.nodes.NewDemand(v.Pod))
+			// The classes are read for this one.
+			classes = classes && !v.Pod.Requests().NamesClass()
+		}
+	}
+	if highest == math.MinInt32 {
+		return false
+	}
+	for _, pod := range e.snapshot.Waiting {
+		note(pod.Requests())
+	}
+	unread := func(p *snapshot.Pod) bool {
+		return p.Controller != nil && !p.Completed && p.Requests().Priority < highest &&
+			(p.Controller.Job() && e.snapshot.Jobs[p.Controller.UID] == nil || classes && p.Requests().NamesClass())
+	}
+	for _, pods := range e.snapshot.Pods {
+		if slices.ContainsFunc(pods, unread) {
+			return true
+		}
+	}
+	return false
+}

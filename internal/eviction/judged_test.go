@@ -1,0 +1,52 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package eviction
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
+)
+
+// TestReport_Judged: of the pods that preemption evicts, those count whose Jobs or PriorityClasses were not read.
+func TestReport_Judged(t *testing.T) {
+	t.Parallel()
+	named := func(class string) podOption { return func(p *snapshot.Pod) { p.Demand.PriorityClass = class } }
+	onN2 := selecting("kubernetes.io/hostname", "n2")
+	preempted := func(evicted, other podOption) world {
+		return newWorld(having(node("n1"), 9, 9), having(node("n2"), 4, 4)).run(
+			pod("web", "n1", asking(4, 4), priority(9), onN2, evicted), pod("low", "n2", ownedBy("StatefulSet", "low"), asking(4, 4), priority(5), other))
+	}
+	none := func(*snapshot.Pod) {}
+	read := preempted(none, named("low"))
+	read.PriorityClasses = snapshot.PriorityClasses{"low": {Value: 5}}
+	waits := preempted(priority(1), named("low"))
+	waits.Waiting = append(waits.Waiting, pod("waits", "", ownedBy("StatefulSet", "waits"), asking(4, 4), priority(9), onN2, pending))
+	for name, tt := range map[string]struct {
+		world world
+		want  string
+	}{
+		"a Job":                             {aJobIsPreempted(), "api web b"},
+		"a Job that was read":               {aJobIsPreempted().job("batch", snapshot.Job{}), "api web"},
+		"a PriorityClass":                   {preempted(none, named("low")), "web low"},
+		"a PriorityClass of the system":     {preempted(none, named("system-node-critical")), "web"},
+		"PriorityClasses that were read":    {read, "web"},
+		"no PriorityClass":                  {preempted(none, none), "web"},
+		"one that a waiting pod preempts":   {waits, "web low"},
+		"classes are read for evicted pods": {preempted(named("high"), named("low")), "web"},
+	} {
+		var names []string
+		for _, p := range Evaluate(tt.world.Snapshot, tainting("n1", "a:NoExecute"), ComparisonOff).Judged() {
+			names = append(names, p.Name)
+		}
+		if got := strings.Join(names, " "); got != tt.want {
+			t.Errorf("%s: it has %s, want %s", name, got, tt.want)
+		}
+	}
+	var no *Report
+	if no.Judged() != nil {
+		t.Error("no report has pods")
+	}
+}
