@@ -21,9 +21,9 @@ func (r *Report) Judged() []*snapshot.Pod {
 }
 
 // preemptsUnread reports whether pods may be preempted whose Jobs or PriorityClasses were not read: one that is to be
-// placed has a higher priority.
+// placed has a higher priority. The classes are read where an evicted pod names one.
 func (e *evaluation) preemptsUnread(r *Report) bool {
-	highest, classes := int32(math.MinInt32), e.snapshot.PriorityClasses == nil
+	highest, unreadClasses := int32(math.MinInt32), e.snapshot.PriorityClasses == nil
 	note := func(d *snapshot.Demand) {
 		if !d.Patient {
 			highest = max(highest, d.Priority)
@@ -32,8 +32,7 @@ func (e *evaluation) preemptsUnread(r *Report) bool {
 	for i := range r.Pods {
 		if v := &r.Pods[i]; (v.Leaves() || v.Verdict == Unknown) && v.Pod.Controller != nil {
 			note(e.nodes.NewDemand(v.Pod))
-			// The classes are read for this one.
-			classes = classes && !v.Pod.Requests().NamesClass()
+			unreadClasses = unreadClasses && !v.Pod.Requests().NamesClass()
 		}
 	}
 	if highest == math.MinInt32 {
@@ -42,14 +41,15 @@ func (e *evaluation) preemptsUnread(r *Report) bool {
 	for _, pod := range e.snapshot.Waiting {
 		note(pod.Requests())
 	}
-	unread := func(p *snapshot.Pod) bool {
-		return p.Controller != nil && !p.Completed && p.Requests().Priority < highest &&
-			(p.Controller.Job() && e.snapshot.Jobs[p.Controller.UID] == nil || classes && p.Requests().NamesClass())
-	}
 	for _, pods := range e.snapshot.Pods {
-		if slices.ContainsFunc(pods, unread) {
+		if slices.ContainsFunc(pods, func(p *snapshot.Pod) bool { return p.Requests().Priority < highest && e.unread(p, unreadClasses) }) {
 			return true
 		}
 	}
 	return false
+}
+
+// unread reports whether the Job of a running pod was not read, or its PriorityClass.
+func (e *evaluation) unread(p *snapshot.Pod, unreadClasses bool) bool {
+	return p.Controller != nil && !p.Completed && (p.Controller.Job() && e.snapshot.Jobs[p.Controller.UID] == nil || unreadClasses && p.Requests().NamesClass())
 }
