@@ -24,6 +24,9 @@ func TestApply_aReplacementRestartsNoPodMoreOftenThanItsChange(t *testing.T) {
 			continue
 		}
 		for name, to := range map[string]object{"as it is": s.first, "changed": s.second, "after a change": s.second} {
+			if name == "as it is" && !due(s) {
+				continue
+			}
 			t.Run(s.name()+" "+name, func(t *testing.T) {
 				t.Parallel()
 				st := prepare(t, s, operation{"update", s.first, s.second})
