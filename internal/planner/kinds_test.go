@@ -162,7 +162,7 @@ func TestOrder_othersBeginWithWhatThisChangeLeaves(t *testing.T) {
 	own.Claim.Release = true
 	other.Claim.Owner, other.Claim.Generation, other.Claim.Release = "other", "g9", true
 	changes := TaintChanges{Nodes: []NodeTaints{other}, Named: []taint.ID{{Key: "x", Effect: corev1.TaintEffectNoExecute}, {Key: "y", Effect: corev1.TaintEffectNoExecute}}, Known: []record.Seal{{}}}
-	got := writeSteps(Order(s, Change{Nodes: []NodeTaints{own}, Workloads: []Tolerations{Retained(w, changes.Frees())}, Elsewhere: changes}, eviction.ComparisonOff))
+	got := writeSteps(Order(s, Change{Nodes: []NodeTaints{own}, Workloads: []Tolerations{Retained(w, changes.RetainedClaim())}, Elsewhere: changes}, eviction.ComparisonOff))
 	if diff := cmp.Diff([]string{"switch a: y=1:NoExecute", "contract web:, restarts a1"}, got); diff != "" {
 		t.Error(diff)
 	}
@@ -174,16 +174,16 @@ func TestFrees_isTheClaimOnWhatTheTaintsOfAllChangesName(t *testing.T) {
 	one := desire(t, Target{Name: "a"}, "x=1:NoExecute")
 	one.Known = []record.Seal{{Nonce: "n"}}
 	changes := TaintChanges{Nodes: []NodeTaints{one}, Named: []taint.ID{{Key: "y", Effect: "NoSchedule"}}, Known: []record.Seal{{Nonce: "m"}}}
-	frees := changes.Frees()
-	if diff := cmp.Diff([]taint.ID{{Key: "y", Effect: "NoSchedule"}, {Key: "x", Effect: "NoExecute"}}, frees.Named); diff != "" {
+	claim := changes.RetainedClaim()
+	if diff := cmp.Diff([]taint.ID{{Key: "y", Effect: "NoSchedule"}, {Key: "x", Effect: "NoExecute"}}, claim.Named); diff != "" {
 		t.Error(diff)
 	}
-	if len(frees.Known) != 2 || frees.Known[0].Nonce != "m" || frees.Known[1].Nonce != "n" {
-		t.Errorf("known are %v", frees.Known)
+	if len(claim.Known) != 2 || claim.Known[0].Nonce != "m" || claim.Known[1].Nonce != "n" {
+		t.Errorf("known are %v", claim.Known)
 	}
 	w := aWorkload(t, "Deployment", "web")
 	w.Path = []string{"spec", "other", "tolerations"}
-	if got := Retained(w, frees).Claim.Path; got != w.ClaimPath() || got == "" {
+	if got := Retained(w, claim).Claim.Path; got != w.ClaimPath() || got == "" {
 		t.Errorf("it is the claim on %q", got)
 	}
 }

@@ -273,8 +273,8 @@ func (s *scene) claims() map[*simWorkload]toleration.Claim {
 	return out
 }
 
-// frees is the claim of a change of taints to what others have left for them.
-func (s *scene) frees() toleration.Claim {
+// retained is the claim of a change of taints to what others have left for them.
+func (s *scene) retained() toleration.Claim {
 	return toleration.Claim{Named: taint.IDs(slices.Concat(s.before.taints, s.after.taints)), Known: []record.Seal{{}}}
 }
 
@@ -293,7 +293,7 @@ func (s *scene) change(p phase) Change {
 			out.Workloads = append(out.Workloads, Tolerations{Workload: s.observe(w), Claim: linked, Linked: true})
 		}
 		if p.nodes && w.Record.Retiring() && (!p.workloads || !claimed) {
-			out.Workloads = append(out.Workloads, Retained(s.observe(w), s.frees()))
+			out.Workloads = append(out.Workloads, Retained(s.observe(w), s.retained()))
 		}
 	}
 	if p.nodes {

@@ -149,7 +149,7 @@ func (s *scene) take(p phase, step Step) {
 		}
 	default:
 		w := s.workload(step.Workload.Name)
-		t := Retained(s.observe(w), s.frees())
+		t := Retained(s.observe(w), s.retained())
 		if claim, claimed := s.claims()[w]; claimed && p.workloads {
 			t.Claim = claim
 		}

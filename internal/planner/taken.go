@@ -74,9 +74,9 @@ func (o *order) together(name string, after map[string][]corev1.Taint, list []co
 
 // Retained is the claim on what others have left behind in a workload for the sake of
 // taints.
-func Retained(w *workload.Workload, frees toleration.Claim) Tolerations {
-	frees.Path = w.ClaimPath()
-	return Tolerations{Workload: w, Claim: frees, NoWait: true, Retained: true}
+func Retained(w *workload.Workload, claim toleration.Claim) Tolerations {
+	claim.Path = w.ClaimPath()
+	return Tolerations{Workload: w, Claim: claim, NoWait: true, Retained: true}
 }
 
 // Awaited reports whether the live pods are waited for: those of linked workloads where taints
@@ -151,8 +151,8 @@ type Switching struct {
 	planned TaintChanges
 }
 
-// Frees is the claim on what others have left behind for the sake of the taints.
-func (c TaintChanges) Frees() toleration.Claim {
+// RetainedClaim is the claim on what others have left behind for the sake of the taints.
+func (c TaintChanges) RetainedClaim() toleration.Claim {
 	out := toleration.Claim{Named: slices.Clone(c.Named), Known: slices.Clone(c.Known)}
 	for _, desired := range c.Nodes {
 		out.Named, out.Known = append(out.Named, desired.Named()...), append(out.Known, desired.Known...)

@@ -92,7 +92,7 @@ func TestOrder_contractsWhoseTolerationsNoTaintNeedsAfterAllChanges(t *testing.T
 			}
 			before, changes := len(nodes[0].Taints), TaintChanges{Nodes: tt.changes, Brings: tt.brings, Machines: tt.machines, Named: named, Known: []record.Seal{{}}}
 			got := writeSteps(Order(snapshot, Change{
-				Nodes: tt.own, Workloads: []Tolerations{Retained(w, changes.Frees())}, Elsewhere: changes,
+				Nodes: tt.own, Workloads: []Tolerations{Retained(w, changes.RetainedClaim())}, Elsewhere: changes,
 			}, eviction.ComparisonOff))
 			got = slices.DeleteFunc(got, func(step string) bool { return strings.HasPrefix(step, "switch") })
 			if diff := cmp.Diff(tt.want, got, cmpopts.EquateEmpty()); diff != "" {
@@ -138,7 +138,7 @@ func TestTaintChanges_bringingTakesNothingAway(t *testing.T) {
 		Machines: []map[string][]corev1.Taint{{"a": taintsOf(t, "z:NoExecute")}}, Named: taint.IDs(taintsOf(t, "z:NoExecute")),
 	}
 	got := changes.Bringing()
-	if len(got.Nodes)+len(got.Named)+len(got.Known) > 0 || len(got.Brings) != 2 || len(got.Machines) != 1 || len(got.Frees().Named) > 0 || len(changes.Frees().Named) == 0 {
+	if len(got.Nodes)+len(got.Named)+len(got.Known) > 0 || len(got.Brings) != 2 || len(got.Machines) != 1 || len(got.RetainedClaim().Named) > 0 || len(changes.RetainedClaim().Named) == 0 {
 		t.Errorf("got %+v", got)
 	}
 }

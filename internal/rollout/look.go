@@ -81,7 +81,7 @@ func (r *run) more(ctx context.Context, l looked) (more bool, err error) {
 		}
 	}
 	if links {
-		waits, err := linkedTo(ctx, r.cluster, r.change.Shared, r.change.Links, r.change.Frees)
+		waits, err := linkedTo(ctx, r.cluster, r.change.Shared, r.change.Links, r.change.RetainedClaim)
 		if err != nil {
 			return false, err
 		}

@@ -26,7 +26,7 @@ func (r *run) contract(ctx context.Context) error {
 	}
 	for _, m := range marked {
 		for _, path := range retiringPaths(m) {
-			d := Tolerations{Ref: m.Ref, Path: path.fields, Claim: r.change.Frees, NoWait: true, Retained: true}
+			d := Tolerations{Ref: m.Ref, Path: path.fields, Claim: r.change.RetainedClaim, NoWait: true, Retained: true}
 			d.Claim.Path = path.claim
 			rest.change.Workloads = append(rest.change.Workloads, d)
 		}

@@ -40,9 +40,9 @@ type Change struct {
 	Shared *planner.Shared
 	// Effects are what plans of resources of the run do to nodes and pods.
 	Effects *planner.Effects
-	// Frees is the claim on what others have left behind for the sake of the taints: it goes after
+	// RetainedClaim is the claim on what others have left behind for the sake of the taints: it goes after
 	// them, where no taint needs it any more. A claim that names no taint leaves it alone.
-	Frees toleration.Claim
+	RetainedClaim toleration.Claim
 	// Limits are looked at before the first write, and before each step that may evict pods.
 	Limits eviction.Limits
 }
@@ -115,7 +115,7 @@ func (r *run) end(ctx context.Context) (Result, error) {
 		r.change.Effects.Drop(r.change.Owner)
 	}
 	out := Result{Steps: r.done, Workloads: r.left()}
-	if err == nil && len(r.change.Frees.Named) > 0 {
+	if err == nil && len(r.change.RetainedClaim.Named) > 0 {
 		out.Retained = r.contract(ctx)
 	}
 	return out, err

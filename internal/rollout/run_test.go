@@ -55,8 +55,8 @@ func carry(ctx context.Context, cluster *kube.Cluster, change Change, hooks hook
 }
 
 // contractNow takes away what others have left behind for the sake of taints.
-func contractNow(ctx context.Context, cluster *kube.Cluster, frees toleration.Claim) error {
-	r := newRun(cluster, Change{Frees: frees}, eviction.ComparisonOff)
+func contractNow(ctx context.Context, cluster *kube.Cluster, claim toleration.Claim) error {
+	r := newRun(cluster, Change{RetainedClaim: claim}, eviction.ComparisonOff)
 	defer func() {
 		for _, release := range r.releases {
 			release()

@@ -57,16 +57,16 @@ func newWorld(t *testing.T, seed uint64) *world {
 
 // changes are those of the resources, in the order in which they are applied.
 func (w *world) changes(shared *planner.Shared) []Change {
-	frees := toleration.Claim{Named: []taint.ID{{Key: "team", Effect: "NoExecute"}}, Known: []record.Seal{{}}}
+	claim := toleration.Claim{Named: []taint.ID{{Key: "team", Effect: "NoExecute"}}, Known: []record.Seal{{}}}
 	nodes, tolerated := tainting(w.after), wanting(w.after, w.names...)
 	if w.release {
 		nodes.Claim.Release = true
 		tolerated = wanting("", w.names...)
 	}
 	if w.together {
-		return []Change{{Nodes: nodes, Workloads: tolerated, Frees: frees}}
+		return []Change{{Nodes: nodes, Workloads: tolerated, RetainedClaim: claim}}
 	}
-	taints := Change{Nodes: nodes, Frees: frees, Shared: shared}
+	taints := Change{Nodes: nodes, RetainedClaim: claim, Shared: shared}
 	if w.linked && !w.release {
 		taints.Links = []string{"terraform/workload_tolerations"}
 		var planned []planner.PlannedTolerations

@@ -162,9 +162,9 @@ func (c Claim) names(id ID) bool {
 	return slices.ContainsFunc(c.Tolerations, func(t corev1.Toleration) bool { return IDOf(t) == id })
 }
 
-// frees says whether a mark is of an entry that retires and tolerates one of the named taints,
+// retained says whether a mark is of an entry that retires and tolerates one of the named taints,
 // and that a resource which is known has left there.
-func (c Claim) frees(mark Mark) bool {
+func (c Claim) retained(mark Mark) bool {
 	return mark.Retiring && slices.ContainsFunc(c.Named, func(id taint.ID) bool {
 		return mark.Key == id.Key && (mark.Effect == "" || mark.Effect == id.Effect)
 	}) && slices.ContainsFunc(c.Known, func(known record.Seal) bool {
@@ -349,7 +349,7 @@ func (m *merge) beyondImport(record Record) Record {
 func (m *merge) retire(live []corev1.Taint) {
 	var unwanted []Mark
 	for _, mark := range m.marks {
-		if m.claim.owns(mark) && !m.claim.wants(mark.ID()) || m.claim.frees(mark) {
+		if m.claim.owns(mark) && !m.claim.wants(mark.ID()) || m.claim.retained(mark) {
 			unwanted = append(unwanted, mark)
 		}
 	}

@@ -195,7 +195,7 @@ func checkLive(t interface{ Fatalf(string, ...any) }, list []corev1.Toleration, 
 		}
 	}
 	for _, m := range got.Record {
-		if !m.Retiring || m.Path != claim.Path || !claim.owns(m) && !claim.frees(m) {
+		if !m.Retiring || m.Path != claim.Path || !claim.owns(m) && !claim.retained(m) {
 			continue
 		}
 		at := stands(got.Tolerations, m)
@@ -206,7 +206,7 @@ func checkLive(t interface{ Fatalf(string, ...any) }, list []corev1.Toleration, 
 			t.Fatalf("%s retires, and no live taint needs it: %v", taint.FormatToleration(m.Toleration()), write(got.Tolerations))
 		}
 	}
-	if len(live) == 0 && slices.DeleteFunc(slices.Clone(got.Record), func(m Mark) bool { return m.Path != claim.Path || !claim.owns(m) && !claim.frees(m) }).Retiring() {
+	if len(live) == 0 && slices.DeleteFunc(slices.Clone(got.Record), func(m Mark) bool { return m.Path != claim.Path || !claim.owns(m) && !claim.retained(m) }).Retiring() {
 		t.Fatalf("nothing lives and something retires: %v", writeMarks(got.Record))
 	}
 }

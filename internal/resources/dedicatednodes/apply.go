@@ -55,7 +55,7 @@ func (r *dedicatedNodes) apply(ctx context.Context, verb string, m model, desire
 	}
 	change := rollout.Change{
 		Owner: desired.owner(), Labels: &desired.labels, Nodes: &desired.nodes, MachineSets: desired.sets(), Policies: desired.policies,
-		Shared: &r.Data.Planned, Effects: &r.Data.Effects, Frees: r.Data.Frees(desired.named(), desired.nodes.Replaced, desired.nodes.Known), Limits: budget.Limits,
+		Shared: &r.Data.Planned, Effects: &r.Data.Effects, RetainedClaim: r.Data.RetainedClaim(desired.named(), desired.nodes.Replaced, desired.nodes.Known), Limits: budget.Limits,
 	}
 	if change.MachineSets != nil {
 		change.MachineSets.AtOnce = int(r.Data.MaxConcurrentRollouts)
@@ -67,7 +67,7 @@ func (r *dedicatedNodes) apply(ctx context.Context, verb string, m model, desire
 	}
 	for _, one := range desired.members {
 		// Another resource of this run may have created the ConfigMap whose last entry goes.
-		one.claim.Known = change.Frees.Known
+		one.claim.Known = change.RetainedClaim.Known
 		change.Workloads = append(change.Workloads, one.rollout())
 	}
 	done, err = rollout.Run(ctx, r.Data.Cluster, change, r.Data.Comparison)

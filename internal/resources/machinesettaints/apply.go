@@ -78,7 +78,7 @@ func (r *machineSetTaints) apply(ctx context.Context, verb string, m model, desi
 	}
 	change := rollout.Change{
 		Owner: desired.Claim.Owner, MachineSets: &planner.DesiredSets{Target: desired.target, Desired: desired.Desired, AtOnce: int(r.Data.MaxConcurrentRollouts)},
-		Machines: rollout.Machines{Slots: &r.Data.Rollouts, Timeout: timeout}, Shared: &r.Data.Planned, Effects: &r.Data.Effects, Frees: r.Data.Frees(desired.named(), desired.replaces && desired.Claim.Release, desired.known), Limits: budget.Limits,
+		Machines: rollout.Machines{Slots: &r.Data.Rollouts, Timeout: timeout}, Shared: &r.Data.Planned, Effects: &r.Data.Effects, RetainedClaim: r.Data.RetainedClaim(desired.named(), desired.replaces && desired.Claim.Release, desired.known), Limits: budget.Limits,
 	}
 	if !desired.Claim.Release {
 		change.Links = linked

@@ -68,7 +68,7 @@ func (r *workloadTolerations) Apply(ctx context.Context, c change, diags *diag.D
 	desired := c.Want
 	r.Data.Keys.Register(desired.claim.Owner, desired.claim.Seal)
 	// Another resource of this run may have created the ConfigMap whose last entry goes.
-	desired.claim.Known = r.Data.Frees(nil, false, nil).Known
+	desired.claim.Known = r.Data.RetainedClaim(nil, false, nil).Known
 	release, err := r.Data.Cluster.Follow(ctx, true)
 	if err != nil {
 		diags.Append(explain(c.Verb, desired, err))

@@ -214,10 +214,10 @@ func written(known []record.Seal) []byte {
 	return raw
 }
 
-// Frees is the claim of what retires and goes with these taints: what the resources of this
+// RetainedClaim is the claim on what retires and goes with these taints: what the resources of this
 // process have left, and those whose seals are remembered. What goes with the taints that a
 // replacement takes away goes once it has brought others.
-func (d *Data) Frees(named []taint.ID, replaced bool, known []record.Seal) toleration.Claim {
+func (d *Data) RetainedClaim(named []taint.ID, replaced bool, known []record.Seal) toleration.Claim {
 	if replaced {
 		d.deferred.add(named)
 		return toleration.Claim{Known: d.Keys.with(known)}

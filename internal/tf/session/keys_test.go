@@ -63,14 +63,14 @@ func TestData_Link_remembersWhatEachProcessKnew(t *testing.T) {
 	together.Keys.Register("id", at(4, made(1), made(3)))
 	together.Keys.Register("id", at(4, made(3)))
 	together.Keys.Register("nobody", record.Seal{})
-	if known := together.Frees(nil, false, remembered(t.Context(), private, &diags)).Known; believed(known, made(1)) || !believed(known, made(3)) {
+	if known := together.RetainedClaim(nil, false, remembered(t.Context(), private, &diags)).Known; believed(known, made(1)) || !believed(known, made(3)) {
 		t.Error("what this process knows does not count first")
 	}
 	together.Link(t.Context(), private, private, &diags)
 	for name, known := range map[string][]record.Seal{
 		"remembered":              remembered(t.Context(), private, &diags),
 		"in a process without it": (&Data{}).Link(t.Context(), private, memory{}, &diags),
-		"with what it frees":      (&Data{}).Frees(nil, false, remembered(t.Context(), private, &diags)).Known,
+		"with what it claim":      (&Data{}).RetainedClaim(nil, false, remembered(t.Context(), private, &diags)).Known,
 	} {
 		for epoch, want := range []bool{false, false, false, true, true, true} {
 			if got := believed(known, made(epoch)); got != want {

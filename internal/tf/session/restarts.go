@@ -36,7 +36,7 @@ func (d *Data) Retained(ctx context.Context, about message.Subject, changes plan
 	all.Known = d.Keys.with(all.Known)
 	out := make([]planner.Tolerations, len(retiring))
 	for i, w := range retiring {
-		out[i] = planner.Retained(w, all.Frees())
+		out[i] = planner.Retained(w, all.RetainedClaim())
 	}
 	return out, all
 }
@@ -77,7 +77,7 @@ func (d *Data) stays(seen *snapshot.Snapshot, change planner.Change, goes []plan
 	left := planner.Change{Elsewhere: whoever}
 	for _, t := range change.Workloads {
 		if t.Retained {
-			left.Workloads = append(left.Workloads, planner.Retained(t.Workload, whoever.Frees()))
+			left.Workloads = append(left.Workloads, planner.Retained(t.Workload, whoever.RetainedClaim()))
 		}
 	}
 	for _, step := range planner.Order(seen, left, d.Comparison).Steps {
