@@ -10,7 +10,8 @@ import (
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
 )
 
-// TestReport_Judged: of the pods that preemption evicts, those count whose Jobs or PriorityClasses were not read.
+// TestReport_Judged: of the pods that are preempted or deleted elsewhere, those count whose Jobs or PriorityClasses were
+// not read.
 func TestReport_Judged(t *testing.T) {
 	t.Parallel()
 	named := func(class string) podOption { return func(p *snapshot.Pod) { p.Demand.PriorityClass = class } }
@@ -24,6 +25,8 @@ func TestReport_Judged(t *testing.T) {
 	read.PriorityClasses = snapshot.PriorityClasses{"low": {Value: 5}}
 	waits := preempted(priority(1), named("low"))
 	waits.Waiting = append(waits.Waiting, pod("waits", "", ownedBy("StatefulSet", "waits"), asking(4, 4), priority(9), onN2, pending))
+	deleted := preempted(priority(1), named("low"))
+	deleted.Pods["n2"][0].Terminating = true
 	for name, tt := range map[string]struct {
 		world world
 		want  string
@@ -35,6 +38,7 @@ func TestReport_Judged(t *testing.T) {
 		"PriorityClasses that were read":    {read, "web"},
 		"no PriorityClass":                  {preempted(none, none), "web"},
 		"one that a waiting pod preempts":   {waits, "web low"},
+		"one that is deleted anyway":        {deleted, "web low"},
 		"classes are read for evicted pods": {preempted(named("high"), named("low")), "web"},
 	} {
 		var names []string

@@ -75,3 +75,18 @@ func TestSimulate_preemptedPodsCountTowardsTheBackoffLimit(t *testing.T) {
 		})
 	}
 }
+
+// TestSimulate_podsOfAJobThatFailsByPreemptionAreNotProvedPending: a fits nowhere, and its Job does not create it.
+func TestSimulate_podsOfAJobThatFailsByPreemptionAreNotProvedPending(t *testing.T) {
+	t.Parallel()
+	nowhere := pod("a", "n1", ofJob("batch"), asking(4, 4), selecting("kubernetes.io/hostname", "n9"))
+	for limit, want := range map[int32]struct {
+		proved int
+		lost   placement.Range
+	}{9: {proved: 1}, 1: {lost: number(2)}} {
+		out := Evaluate(aJobIsPreempted(nowhere).job("batch", snapshot.Job{BackoffLimit: limit}).Snapshot, tainting("n1", "a:NoExecute"), ComparisonOff).Outcome()
+		if got := outcomeOf(t, out, "batch"); got.Proved != want.proved || out.Lost != want.lost {
+			t.Errorf("with the limit %d, %d are proved to be Pending, and %v are lost", limit, got.Proved, out.Lost)
+		}
+	}
+}

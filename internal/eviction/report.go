@@ -28,8 +28,8 @@ type Report struct {
 	// UnknownJobs is set where it is not known whether a Job creates other pods in the place of evicted ones.
 	UnknownJobs bool
 
-	// preemptsUnread is set where pods may be preempted whose Jobs or PriorityClasses were not read.
-	preemptsUnread bool
+	// unreadElsewhere is set where pods that the change does not evict may be replaced whose Jobs or PriorityClasses were not read.
+	unreadElsewhere bool
 	// unread is set where a changed node is none of those whose pods were read.
 	unread bool
 	// does is what the change does to nodes.
@@ -47,7 +47,7 @@ func Join(reports ...*Report) *Report {
 		out.Deletes = out.Deletes && r.Deletes
 		out.Nodes, out.Gaps = append(out.Nodes, r.Nodes...), append(out.Gaps, r.Gaps...)
 		out.unread, out.UnknownJobs = out.unread || r.unread, out.UnknownJobs || r.UnknownJobs
-		out.does, out.Ended, out.preemptsUnread = out.does.And(r.does), joinEnded(out.Ended, r.Ended), out.preemptsUnread || r.preemptsUnread
+		out.does, out.Ended, out.unreadElsewhere = out.does.And(r.does), joinEnded(out.Ended, r.Ended), out.unreadElsewhere || r.unreadElsewhere
 		for _, v := range r.Pods {
 			i, known := at[v.Pod.Key()]
 			switch {

@@ -92,10 +92,7 @@ func (s *simulation) refuse(pod *snapshot.Pod) *Refusal {
 		s.unmodelledRanges[pod.Namespace+"/"+name] = true
 	}
 	if one.unknownClass {
-		s.unknownClasses = true
-		if s.isPreempted[pod] {
-			s.unread[pod] = true
-		}
+		s.unknownClasses, s.unread[pod] = true, true
 	}
 	if one.refusal != nil {
 		return one.refusal

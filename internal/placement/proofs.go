@@ -13,8 +13,8 @@ import (
 // what all nodes that take pods of their kind can hold, if no other pod came (the pigeonhole bound).
 // Of one that fits nowhere even alone it is the case of no room at all. Pods of a priority below
 // that of any pod that can preempt them may be gone: also those that the kind itself may not preempt.
-// Replacements that admission may refuse are left out: they are not created. So are those of pods that may have been
-// resized: they may ask for less.
+// Replacements that admission may refuse are left out: they are not created. So are those of Jobs that fail by preemption
+// in some order, and those of pods that may have been resized: they may ask for less.
 func (s *simulation) prove() {
 	type kind struct {
 		resultKey
@@ -23,7 +23,7 @@ func (s *simulation) prove() {
 	kinds := map[kind][]*replacement{}
 	s.preempting = s.mostPreempting()
 	for _, r := range s.replacements[:s.fixed] {
-		if !r.waiting && !r.undecided && !r.successor && !r.elsewhere && r.set == nil && len(r.class.scheduling.Forbidden) == 0 && !r.class.demand.Resized && !s.limited(r.pod) {
+		if !r.waiting && !r.undecided && !r.successor && !r.elsewhere && r.set == nil && len(r.class.scheduling.Forbidden) == 0 && !r.class.demand.Resized && s.failures.lost[r.pod] == 0 && !s.limited(r.pod) {
 			key := kind{resultKey{r.class.search, r.class.demand}, r.pod.Rules}
 			kinds[key] = append(kinds[key], r)
 		}

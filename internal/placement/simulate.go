@@ -103,8 +103,8 @@ type Outcome struct {
 	// Victims are the pods that preemption evicts in any order, sorted by namespace and name. Like
 	// Preempted, they are without those that it evicts without the change as well.
 	Victims []Victim
-	// Unread are the pods that preemption evicts, in any order, whose Jobs or PriorityClasses were not read, sorted by
-	// namespace and name. They include those that it evicts without the change as well.
+	// Unread are the pods that are replaced, in any order, whose Jobs or PriorityClasses were not read, sorted by namespace
+	// and name. They include those that are deleted or preempted without the change as well.
 	Unread []*snapshot.Pod
 
 	groups map[*snapshot.Pod]*Group

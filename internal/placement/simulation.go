@@ -53,7 +53,7 @@ type simulation struct {
 	unmodelledRanges map[string]bool
 	// unknownClasses is set where a new pod's PriorityClass was not read.
 	unknownClasses bool
-	// unread are the preempted pods of any order whose Job or PriorityClass was not read.
+	// unread are the replaced pods of any order whose Job or PriorityClass was not read.
 	unread map[*snapshot.Pod]bool
 	// preempting is the highest priority of a pod that may preempt others.
 	preempting int32

@@ -27,10 +27,25 @@ func Pins(s *snapshot.Snapshot, steps []Step, comparison eviction.Comparison) ([
 	return rolls(s, steps, comparison, Step.pins)
 }
 
-// Restarts returns what becomes of the rollouts that add tolerations and no labels to require. Nothing is said of those that
-// follow once taints are written: by then, pods run elsewhere.
+// Restarts returns what becomes of the rollouts that add tolerations and no labels to require, or else of those that take
+// some away, by the taints that nodes have then. Nothing is said of the latter where an earlier step restarts or evicts
+// pods: by then, pods run elsewhere.
 func Restarts(s *snapshot.Snapshot, steps []Step, comparison eviction.Comparison) ([]RolledWorkload, placement.Range) {
-	return rolls(s, steps, comparison, func(step Step) bool { return step.Kind == Expand && !step.pins() && step.replaces() })
+	added, missing := rolls(s, steps, comparison, func(step Step) bool { return step.Kind == Expand && !step.pins() && step.replaces() })
+	if len(added) > 0 || slices.ContainsFunc(steps, func(step Step) bool { return step.pins() || step.Moves() }) {
+		return added, missing
+	}
+	after := map[string]*snapshot.Node{}
+	for _, step := range steps {
+		for name, taints := range step.Taints() {
+			if n := s.Nodes[name]; n != nil {
+				next := *n
+				next.Taints = taints
+				after[name] = &next
+			}
+		}
+	}
+	return rolls(s.With(after, nil), steps, comparison, func(step Step) bool { return step.Kind == Contract && step.replaces() })
 }
 
 // rolls returns what the rollouts of some steps come to.

@@ -13,6 +13,7 @@ import (
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/label"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/toleration"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/workload"
 )
@@ -111,13 +112,16 @@ func TestPins(t *testing.T) {
 func TestRestarts(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
-		kind     string
-		pace     *workload.Pace
-		cores    int64
-		later    bool
-		contract bool
-		taints   []string
-		want     []string
+		kind   string
+		pace   *workload.Pace
+		cores  int64
+		later  bool
+		taints []string
+		want   []string
+		// contract takes the toleration away, and with taken the taint of b with it.
+		contract, taken bool
+		// evicts has the other taint evict pods before.
+		evicts bool
 	}{
 		"a surge that finds room":                       {kind: "Deployment", pace: &workload.Pace{Surge: 1}, cores: 3, want: []string{"web 3 0 0"}},
 		"a surge that finds none":                       {kind: "Deployment", pace: &workload.Pace{Surge: 1}, cores: 2, taints: []string{"y:NoSchedule"}, want: []string{"web 3 3 3"}},
@@ -125,7 +129,12 @@ func TestRestarts(t *testing.T) {
 		"an old pod is deleted first":                   {kind: "Deployment", pace: &workload.Pace{Unavailable: 1}, cores: 2, taints: []string{"y:NoSchedule"}, want: []string{"web 3 1 3"}},
 		"pods of a DaemonSet":                           {kind: "DaemonSet", cores: 1},
 		"pods that follow later":                        {kind: "Deployment", later: true, cores: 1},
-		"nothing is said where a toleration is removed": {kind: "Deployment", contract: true, pace: &workload.Pace{Surge: 1}, cores: 2, taints: []string{"y:NoSchedule"}},
+		"a toleration is removed where there is room":   {kind: "Deployment", contract: true, pace: &workload.Pace{Surge: 1}, cores: 3, want: []string{"web 3 0 0"}},
+		"a toleration is removed, and luck decides":     {kind: "Deployment", contract: true, pace: &workload.Pace{Surge: 1}, cores: 3, taints: []string{"y:NoSchedule"}, want: []string{"web 3 0 2"}},
+		"a toleration is removed where there is none":   {kind: "Deployment", contract: true, pace: &workload.Pace{Surge: 1}, cores: 2, taints: []string{"y:NoSchedule"}, want: []string{"web 3 3 3"}},
+		"a toleration is removed, and its taint stays":  {kind: "Deployment", contract: true, pace: &workload.Pace{Surge: 1}, cores: 2, taints: []string{"x=1:NoSchedule"}, want: []string{"web 3 3 3"}},
+		"a toleration is removed, and its taint before": {kind: "Deployment", contract: true, taken: true, pace: &workload.Pace{Surge: 1}, cores: 2, taints: []string{"*x=1:NoSchedule"}, want: []string{"web 3 0 0"}},
+		"nothing is said where pods are evicted before": {kind: "Deployment", contract: true, evicts: true, pace: &workload.Pace{Surge: 1}, cores: 2, taints: []string{"y:NoSchedule"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -146,7 +155,13 @@ func TestRestarts(t *testing.T) {
 			seen := aSnapshot([]*snapshot.Node{a, b}, pods...)
 			change := Change{Workloads: []Tolerations{{Workload: w, Claim: toleration.Claim{Owner: "me", Generation: "g2", Tolerations: tols(t, "x=1:NoSchedule")}}}}
 			if tt.contract {
-				change.Workloads[0] = Tolerations{Workload: w, Claim: toleration.Claim{Owner: "me", Generation: "g2", Release: true}, Now: true}
+				change.Workloads[0] = Tolerations{Workload: w, Claim: toleration.Claim{Owner: "me", Generation: "g2", Release: true}, Now: !tt.taken}
+			}
+			if tt.taken {
+				change.Nodes = []NodeTaints{{Target: Target{Name: "b"}, Claim: taint.Claim{Owner: "me", Generation: "g2", Release: true}}}
+			}
+			if tt.evicts {
+				change.Nodes = []NodeTaints{{Target: Target{Name: "a"}, Claim: taint.Claim{Owner: "me", Generation: "g3", Taints: taintsOf(t, "z:NoExecute")}}}
 			}
 			plan := Order(seen, change, eviction.ComparisonOff)
 			if len(plan.Steps) == 0 {

@@ -6,10 +6,12 @@ package nodetaints_test
 import (
 	"strings"
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	schedulingv1 "k8s.io/api/scheduling/v1"
 	storagev1 "k8s.io/api/storage/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -181,6 +183,41 @@ func TestNodeTaints_plansReadThePriorityClassesOfEvictedPods(t *testing.T) {
 			}
 			if says := planned.Diagnostics.Warnings(); !strings.Contains(says, want.says) || strings.Contains(says, "NOT CREATED") != (want.says != "") {
 				t.Errorf("class %q: %s", name, says)
+			}
+		})
+	}
+}
+
+// TestNodeTaints_plansReadThePriorityClassesOfOtherPods: a pod that is deleted, or that another pod preempts which waits for
+// a node, gets one in its place of the same class.
+func TestNodeTaints_plansReadThePriorityClassesOfOtherPods(t *testing.T) {
+	t.Parallel()
+	for _, deleted := range []bool{true, false} {
+		acctest.OnFake(t, func(t *testing.T, c *acctest.Cluster) {
+			one := corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("1")}
+			c.Crowd(t, 2, 1, func(n int, node *corev1.Node, pod *corev1.Pod) {
+				pod.OwnerReferences = []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "StatefulSet", Name: node.Name, UID: types.UID(node.Name), Controller: new(true)}}
+				node.Labels = map[string]string{corev1.LabelHostname: node.Name}
+				if n == 0 {
+					return
+				}
+				node.Status.Allocatable[corev1.ResourceCPU] = resource.MustParse("1")
+				pod.Spec.PriorityClassName, pod.Spec.Priority, pod.Spec.Containers[0].Resources.Requests = "low", new(int32(5)), one
+				if deleted {
+					pod.DeletionTimestamp, pod.DeletionGracePeriodSeconds = &metav1.Time{Time: time.Now().Add(time.Minute)}, new(int64(60))
+				}
+			})
+			if !deleted {
+				c.Pod(t, "default", "waits", "", func(p *corev1.Pod) {
+					p.Spec.Priority, p.Spec.NodeSelector = new(int32(9)), map[string]string{corev1.LabelHostname: "crowd-1"}
+					p.Spec.Containers[0].Resources.Requests = one
+				})
+			}
+			audit, provider := c.Audit(t)
+			planned := (&acctest.Terraform{Provider: provider}).Plan(t, newInstance(), map[string]any{"node_name": "crowd-0", "taints": acctest.Objects(t, "dedicated=gpu:NoExecute")})
+			_, count := requested(t, "another pod of a class", audit)
+			if says := planned.Diagnostics.Warnings(); strings.Contains(says, "PriorityClasses") || count["list priorityclasses"] != 1 {
+				t.Errorf("deleted %t: %s\n%v", deleted, says, count)
 			}
 		})
 	}

@@ -5,6 +5,7 @@ package workloadtolerations_test
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -26,12 +27,16 @@ func TestAccWorkloadTolerations_aSurgeWithoutRoomIsForeseen(t *testing.T) {
 		pods               int64
 		port               int
 		stops              string
+		// removed takes away the toleration, which the workload got when a pod was allowed to be missing.
+		removed bool
 	}{
 		"room for one more":                  {pods: 3, surge: 1},
 		"no room for one more":               {pods: 2, surge: 1, stops: "takes no more pods"},
 		"no room, and one may be missing":    {pods: 2, unavailable: 1},
 		"a host port that the old pod has":   {pods: 3, surge: 1, port: 8124, stops: "host port in use"},
 		"a host port, and it may be missing": {pods: 3, unavailable: 1, port: 8125},
+		"removed, and room for one more":     {pods: 3, surge: 1, removed: true},
+		"removed, and no room for one more":  {pods: 2, surge: 1, removed: true, stops: "takes no more pods"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -46,12 +51,22 @@ func TestAccWorkloadTolerations_aSurgeWithoutRoomIsForeseen(t *testing.T) {
 			if tt.port > 0 {
 				template["spec"].(map[string]any)["containers"].([]any)[0].(map[string]any)["ports"] = []any{map[string]any{"containerPort": 80, "hostPort": tt.port}}
 			}
-			thing := s.make("Deployment", "web", replicas, "", map[string]any{
-				"template": template, "strategy": map[string]any{"rollingUpdate": map[string]any{"maxSurge": tt.surge, "maxUnavailable": tt.unavailable}},
-			})
-			config := s.manage(thing, "team=a:NoExecute", map[string]any{"wait_for_rollout": false})
-			i := s.fresh()
-			said := s.planned(i, config).Diagnostics.Warnings()
+			pace := func(surge, unavailable int) map[string]any {
+				return map[string]any{"rollingUpdate": map[string]any{"maxSurge": surge, "maxUnavailable": unavailable}}
+			}
+			strategy := pace(tt.surge, tt.unavailable)
+			if tt.removed {
+				strategy = pace(0, 1)
+			}
+			thing := s.make("Deployment", "web", replicas, "", map[string]any{"template": template, "strategy": strategy})
+			config, i := s.manage(thing, "team=a:NoExecute", map[string]any{"wait_for_rollout": false}), s.fresh()
+			if tt.removed {
+				s.tf.Settle(t, i, s.manage(thing, "team=a:NoExecute", nil))
+				c.Change(t, thing, "somebody", fmt.Sprintf(`{"spec":{"strategy":{"rollingUpdate":{"maxSurge":%d,"maxUnavailable":%d}}}}`, tt.surge, tt.unavailable))
+				config = nil
+			}
+			planned := s.tf.Plan(t, i, config)
+			said := planned.Diagnostics.Warnings()
 			if tt.stops == "" {
 				if strings.Contains(said, "stops a rollout") {
 					t.Errorf("it warns of a rollout that ends: %s", said)
@@ -59,7 +74,7 @@ func TestAccWorkloadTolerations_aSurgeWithoutRoomIsForeseen(t *testing.T) {
 			} else {
 				says(t, "warning", said, "stops a rollout: no node takes", tt.stops)
 			}
-			if d := s.tf.Apply(t, i, config); d.Errors() != "" {
+			if d := append(planned.Diagnostics, s.tf.Carry(t, i, planned, config)...); d.Errors() != "" {
 				t.Fatal(d.Errors())
 			}
 			acctest.Until(t, "the rollout has ended or stopped", func(ctx context.Context) (bool, error) {

@@ -38,7 +38,7 @@ func TestApply_aReplacementRestartsNoPodMoreOftenThanItsChange(t *testing.T) {
 							t.Fatal(e)
 						}
 						time.Sleep(calm)
-						// What is replaced and changed by one plan comes with the create, and the rest goes with the destroy.
+						// The create brings the changed entries, and the destroy takes away the others.
 						most = 2 * (api.Created(corev1.SchemeGroupVersion.WithResource("pods")) - before)
 					})
 				}

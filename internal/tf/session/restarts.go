@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/path"
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/kube"
@@ -57,7 +58,7 @@ func (d *Data) NoRestarts(about message.Subject, err error, diags *diag.Diagnost
 // others have left behind, and what of that stays. The resource that is planned last says it,
 // once in a run.
 func (d *Data) WarnRestarts(about message.Subject, seen *snapshot.Snapshot, change planner.Change, plan planner.Plan, owner string, diags *diag.Diagnostics) {
-	_, others := plan.Own()
+	own, others := plan.Own()
 	stay := d.stays(seen, change, others.Steps)
 	once := func(what string, steps []planner.Step) []planner.Step {
 		return slices.DeleteFunc(steps, func(s planner.Step) bool {
@@ -66,7 +67,18 @@ func (d *Data) WarnRestarts(about message.Subject, seen *snapshot.Snapshot, chan
 	}
 	others.Steps = once("restart", others.Steps)
 	message.WarnRestarts(about, others, diags)
+	d.warnStuck(about, seen, own.Steps, others.Steps, diags)
 	message.WarnStays(about, once("stays", stay), diags)
+}
+
+// warnStuck reports which of the rollouts stop for lack of room that take away what others have left behind. The own steps
+// come first: nothing is said where they restart pods.
+func (d *Data) warnStuck(about message.Subject, seen *snapshot.Snapshot, own, others []planner.Step, diags *diag.Diagnostics) {
+	if slices.ContainsFunc(own, func(s planner.Step) bool { return s.Workload != nil && len(s.Pods) > 0 }) {
+		return
+	}
+	rolled, missing := planner.Restarts(seen, slices.Concat(own, others), d.Comparison)
+	message.WarnStuck(about.String(), rolled, missing, path.Empty(), diags)
 }
 
 // stays returns the contractions that do not come about because it is not known who has left
