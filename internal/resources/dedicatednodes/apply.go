@@ -151,18 +151,10 @@ func explainPolicies(verb string, desired wanted, err error) diag.Diagnostic {
 	return nil
 }
 
-// goesOn reports what has been written, and what the next apply does.
+// goesOn reports what has been written, and what the next apply does. An import names taints, which come last, so that it is
+// no way back.
 func goesOn(verb string) string {
-	out := "It is done step by step; what was written stays, and this resource owns each entry. "
-	switch verb {
-	case "create":
-		// An import names taints, which come last.
-		return out + "Nothing is saved in the state. Apply again to continue where it stopped. To give up instead, let an apply succeed and destroy the resource."
-	case "update", "delete":
-		return out + "Apply again to continue where it stopped."
-	}
-	// Verbs of a plan.
-	return "Nothing has been written."
+	return message.GoesOn(verb, "It is done step by step; "+message.Owned, "let an apply succeed and destroy the resource.")
 }
 
 // memberOf finds the workload that an error is about.

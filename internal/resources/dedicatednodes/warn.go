@@ -49,7 +49,7 @@ func warnTakeOver(desired wanted, observed observation, plan planner.Plan, own o
 		return
 	}
 	diags.AddWarning(fmt.Sprintf("Creating adopts entries of %q on %s", desired.owner(), desired.place()),
-		"Entries with this resource's id exist already: "+message.Some(taken)+". An earlier create was interrupted, or this object replaces another one. They are adopted as they are, which evicts no pod. "+
+		"Entries with this resource's id exist already: "+message.Some(taken)+". "+message.Resumed+" They are adopted as they are, which evicts no pod. "+
 			"If another configuration uses the same id, give one of them another owner in the provider block. Otherwise each overwrites the other's entries.")
 }
 

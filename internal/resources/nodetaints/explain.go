@@ -29,18 +29,12 @@ func explain(verb string, desired planner.NodeTaints, budget message.Budget, err
 		return message.ExplainRefusals(desired, refused.Refusals)
 	}
 	thing := message.Place(desired.Target)
-	detail := "The nodes are changed one by one; what was changed stays, and this resource owns each entry. "
-	if verb == "create" {
-		detail += "Nothing is saved in the state. "
-	}
-	detail += "Apply again to continue where it stopped."
-	switch {
-	case verb == "create" && len(desired.Claim.Absent) > 0:
+	giveUp := "import the resource and destroy it."
+	if len(desired.Claim.Absent) > 0 {
 		// An import names taints that are there, so that it is no way to these.
-		detail += " To give up instead, let an apply succeed and destroy the resource: that restores the taints of absent_taints."
-	case verb == "create":
-		detail += " To give up instead, import the resource and destroy it."
+		giveUp = "let an apply succeed and destroy the resource: that restores the taints of absent_taints."
 	}
+	detail := message.GoesOn(verb, "The nodes are changed one by one; "+message.Owned, giveUp)
 	if len(desired.Claim.Taints) == 0 {
 		verb = cmp.Or(map[string]string{"create": "remove", "delete": "restore"}[verb], verb)
 	}

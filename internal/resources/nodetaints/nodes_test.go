@@ -127,7 +127,7 @@ func TestNodeTaints_absentTaintsFailAsARemoval(t *testing.T) {
 			})
 		}
 		forbid()
-		acctest.WantAll(t, tf.Apply(t, i, config).Errors(), `Unable to remove taints of node "`+name+`"`, "The nodes are changed one by one; what was changed stays")
+		acctest.WantAll(t, tf.Apply(t, i, config).Errors(), `Unable to remove taints of node "`+name+`"`, "The nodes are changed one by one; what was written stays")
 		proxy.Spoil(nil)
 		tf.Settle(t, i, config)
 		wantTaints(t, c, name, "")

@@ -118,7 +118,7 @@ func warnTakeOver(desired planner.NodeTaints, plan planner.NodePlan, own ownersh
 		return
 	}
 	diags.AddWarning(fmt.Sprintf("Creating adopts taints of %q on %s", desired.Claim.Owner, message.Place(desired.Target)),
-		"Entries with this resource's id are on these nodes already: "+message.Some(plan.TakenOver)+". An earlier create was interrupted, or this object replaces another one. They are adopted as they are, which evicts no pod. "+
+		"Entries with this resource's id are on these nodes already: "+message.Some(plan.TakenOver)+". "+message.Resumed+" They are adopted as they are, which evicts no pod. "+
 			"If another configuration uses the same id, give one of them another owner in the provider block. Otherwise each overwrites the other's taints.")
 }
 

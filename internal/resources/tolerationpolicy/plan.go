@@ -10,6 +10,7 @@ import (
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/admission"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/kube"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/tf/message"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/tf/session"
 )
 
@@ -61,7 +62,7 @@ func (r *tolerationPolicy) try(ctx context.Context, seen *admission.Observed, cl
 	}
 	if seen != nil && own.Generation == "" {
 		diags.AddWarning("Creating adopts toleration policy \""+claim.Name+"\"",
-			"A policy with the id \""+claim.Owner+"\" exists already. An earlier create was interrupted, or this object replaces another one. It is adopted and changed in place. "+
+			"A policy with the id \""+claim.Owner+"\" exists already. "+message.Resumed+" It is adopted and changed in place. "+
 				"If another configuration uses the same id, give one of them another owner in the provider block, or the policies different names. Otherwise each overwrites the other's policy.")
 	}
 	return nil

@@ -134,15 +134,10 @@ func explain(verb, name string, err error) diag.Diagnostic {
 	if said := message.ExplainPolicy(verb, name, nameAt, err); said != nil {
 		return said
 	}
-	detail := "What was written stays, with this resource's id in its ownership record; a policy without its binding changes no pods. "
-	switch verb {
-	case "plan", "import":
+	if verb == "plan" || verb == "import" {
 		return message.UnableTo(verb+" toleration policy \""+name+"\"", err)
-	case "create":
-		detail += "Nothing is saved in the state. Apply again to continue where it stopped. To give up instead, import the policy and destroy it."
-	default:
-		detail += "Apply again to continue where it stopped."
 	}
+	detail := message.GoesOn(verb, "What was written stays, with this resource's id in its ownership record; a policy without its binding changes no pods.", "import the policy and destroy it.")
 	if advice := message.Advise(err); advice != "" {
 		detail = advice + "\n\n" + detail
 	}

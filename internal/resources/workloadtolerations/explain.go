@@ -34,16 +34,7 @@ func explain(verb string, desired wanted, err error) diag.Diagnostic {
 	if said := damaged(desired, err); said != nil {
 		return said
 	}
-	detail := "What was written stays, and this resource owns each entry. "
-	switch verb {
-	case "create":
-		detail += "Nothing is saved in the state. Apply again to continue where it stopped. To give up instead, import the resource and destroy it."
-	case "update", "delete":
-		detail += "Apply again to continue where it stopped."
-	default:
-		// Verbs of a plan or an import.
-		detail = "Nothing has been written."
-	}
+	detail := message.GoesOn(verb, "Workloads are changed one by one; "+message.Owned, "import the resource and destroy it.")
 	if advice := message.Advise(err); advice != "" {
 		detail = advice + "\n\n" + detail
 	}
@@ -91,7 +82,7 @@ func warnTakeOver(desired wanted, plan planner.Plan, own ownership, diags *diag.
 	}
 	if taken := message.TakenOver(plan, desired.claim.Owner); len(taken) > 0 {
 		diags.AddWarning(fmt.Sprintf("Creating adopts tolerations of %q", desired.claim.Owner),
-			"Entries with this resource's id exist already: "+message.Some(taken)+". An earlier create was interrupted, or this object replaces another one. They are adopted as they are. "+
+			"Entries with this resource's id exist already: "+message.Some(taken)+". "+message.Resumed+" They are adopted as they are. "+
 				"If another configuration uses the same id, give one of them another owner in the provider block. Otherwise each overwrites the other's tolerations.")
 	}
 }

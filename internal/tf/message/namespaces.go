@@ -60,7 +60,7 @@ func WarnListsTakenOver(claim admission.ListClaim, taken []corev1.Toleration, di
 		return
 	}
 	diags.AddWarning(fmt.Sprintf("Creating adopts tolerations of namespace %q", claim.Namespace),
-		"Entries with the id \""+claim.Default.Owner+"\" exist already: "+toleration.Format(taken)+". An earlier create was interrupted, or this object replaces another one. They are adopted as they are. "+
+		"Entries with the id \""+claim.Default.Owner+"\" exist already: "+toleration.Format(taken)+". "+Resumed+" They are adopted as they are. "+
 			"If another configuration uses the same id, give one of them another owner in the provider block. Otherwise each overwrites the other's tolerations.")
 }
 

@@ -49,7 +49,7 @@ func WarnSet(o machineset.Observed, d machineset.Desired, e machineset.Effect, d
 	}
 	if e.Template.Changed && len(e.Template.TakenOver) > 0 && d.Claim.TakeOver {
 		diags.AddWarning(fmt.Sprintf("Creating adopts taints of %q on %s", d.Claim.Owner, o.Set.Title()),
-			"Entries with this resource's id are in its template already. An earlier create was interrupted, or this object replaces another one. "+
+			"Entries with this resource's id are in its template already. "+Resumed+" "+
 				"If another configuration uses the same id, give one of them another owner in the provider block. Otherwise each overwrites the other's taints.")
 	}
 }
