@@ -58,6 +58,11 @@ func (d Displaced) AtOnce() bool {
 	})
 }
 
+// Displacing reports whether a step restarts pods that lose their places by it.
+func Displacing(s Step, displaced []Displaced) bool {
+	return slices.ContainsFunc(displaced, func(d Displaced) bool { return !d.Shortened && slices.Contains(s.Pods, d.Pod) })
+}
+
 // Displaces returns the pods whose places those steps take that take tolerations away
 // or shorten them, with the taints of the nodes as the steps before them leave them.
 func Displaces(s *snapshot.Snapshot, steps []Step, comparison eviction.Comparison) []Displaced {

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 
+	corev1 "k8s.io/api/core/v1"
+
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/admission"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/label"
@@ -129,6 +131,20 @@ func (p Plan) Refused() (*machineset.Set, []machineset.Refusal) {
 		}
 	}
 	return nil, nil
+}
+
+// After returns the tolerations that a workload of the plan has once its steps are made. Without a plan it has those of now.
+func (p *Plan) After(w *workload.Workload) []corev1.Toleration {
+	after := w.Tolerations
+	if p == nil {
+		return after
+	}
+	for _, s := range p.Steps {
+		if s.Workload == w && (s.Kind == Expand || s.Kind == Contract) {
+			after = s.Merged.Tolerations
+		}
+	}
+	return after
 }
 
 // Own are the steps but those that take away what others have left behind, which are the

@@ -273,16 +273,9 @@ func (r *dedicatedNodes) note(desired wanted, observed observation, plan *planne
 	var out []planner.PlannedTolerations
 	for _, s := range observed.members {
 		w := s.workload
-		p := planner.PlannedTolerations{Ref: w.Ref, Path: w.Path, Pods: w.Pods, Waits: true, Hold: w.Rolling.Hold, Below: w.Rolling.Below, WayOut: w.Rolling.WayOut, Later: w.Rolling.Later, Before: w.Tolerations, After: w.Tolerations, Workload: w}
+		p := planner.PlannedTolerations{Ref: w.Ref, Path: w.Path, Pods: w.Pods, Waits: true, Hold: w.Rolling.Hold, Below: w.Rolling.Below, WayOut: w.Rolling.WayOut, Later: w.Rolling.Later, Before: w.Tolerations, After: plan.After(w), Workload: w}
 		if !s.claim.Release {
 			p.Wanted = s.claim.Tolerations
-		}
-		if plan != nil {
-			for _, step := range plan.Steps {
-				if step.Kind == planner.Expand && step.Workload == w {
-					p.After = step.Merged.Tolerations
-				}
-			}
 		}
 		out = append(out, p)
 	}

@@ -124,11 +124,13 @@ func (r *workloadTolerations) consequences(ctx context.Context, desired wanted, 
 	}
 	message.WarnCost(subject+desired.target.title(), plan, diags)
 	displaced := planner.Displaces(snapshot, plan.Steps, r.Data.Comparison)
-	// The warning of pods that lose their places says more than how many of them find no node.
-	if !desired.now || len(displaced) == 0 {
-		rolled, missing := planner.Restarts(snapshot, plan.Steps, r.Data.Comparison)
-		message.WarnStuck(subject+desired.target.title(), rolled, missing, at.Workload, diags)
+	steps := plan.Steps
+	if desired.now {
+		// The warning of pods that lose their places says more than how many of them find no node.
+		steps = slices.DeleteFunc(slices.Clone(steps), func(s planner.Step) bool { return planner.Displacing(s, displaced) })
 	}
+	rolled, missing := planner.Restarts(snapshot, steps, r.Data.Comparison)
+	message.WarnStuck(subject+desired.target.title(), rolled, missing, at.Workload, diags)
 	if desired.now {
 		message.WarnDisplaced(subject+desired.target.title(), displaced, message.GivenUp{
 			At: path.Root("retire"), Why: `retire = "now" removes tolerations that running pods need`,

@@ -101,14 +101,7 @@ func (r *workloadTolerations) note(desired wanted, observed observation, plan *p
 	for _, w := range observed.workloads {
 		p := planner.PlannedTolerations{
 			Ref: w.Ref, Path: w.Path, Pods: w.Pods, Wanted: desired.claim.Tolerations, Waits: !desired.noWait, Hold: w.Rolling.Hold, Below: w.Rolling.Below, WayOut: w.Rolling.WayOut, Later: w.Rolling.Later,
-			Before: w.Tolerations, After: w.Tolerations, Workload: w,
-		}
-		if plan != nil {
-			for _, step := range plan.Steps {
-				if step.Kind == planner.Expand && step.Workload.Ref == w.Ref {
-					p.After = step.Merged.Tolerations
-				}
-			}
+			Before: w.Tolerations, After: plan.After(w), Workload: w,
 		}
 		if desired.claim.Release {
 			p.Wanted = nil
