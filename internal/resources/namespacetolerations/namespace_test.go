@@ -149,6 +149,31 @@ func TestNamespaceTolerations_warnsInAnEmptyNamespace(t *testing.T) {
 	}
 }
 
+// TestNamespaceTolerations_aDestroyWarnsOfPodsThatCouldNotBeRecreated: where others have entries in the list, those that stay
+// forbid what the resource has allowed. An empty list allows everything.
+func TestNamespaceTolerations_aDestroyWarnsOfPodsThatCouldNotBeRecreated(t *testing.T) {
+	t.Parallel()
+	messages.Expect(t, "could not be recreated")
+	for _, others := range []bool{true, false} {
+		acctest.OnFake(t, func(t *testing.T, c *acctest.Cluster) {
+			s, i := stageOn(t, c), fresh()
+			if others {
+				patch := fmt.Sprintf(`{"metadata":{"annotations":{%q:%q}}}`, admission.WhitelistAnnotation, `[{"operator":"Exists","effect":"NoExecute"},{"operator":"Exists","key":"node.kubernetes.io/memory-pressure"}]`)
+				if _, err := c.Admin.CoreV1().Namespaces().Patch(t.Context(), s.namespace, types.MergePatchType, []byte(patch), metav1.PatchOptions{}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			c.Node(t, acctest.Node{Name: "a"})
+			c.Pod(t, s.namespace, "web", "a", func(p *corev1.Pod) { p.Spec.Tolerations = acctest.ParseTolerations(t, "team=a:NoSchedule") })
+			s.tf.Settle(t, i, s.config("", "team=a:NoSchedule"))
+			says, want := s.tf.Plan(t, i, nil).Diagnostics.Warnings(), `1 running pod of namespace "`+s.namespace+`" could not be recreated`
+			if strings.Contains(says, want) != others || strings.Contains(says, "team=a:NoSchedule: Pod/web") != others {
+				t.Errorf("others have entries: %t; it says %s", others, says)
+			}
+		})
+	}
+}
+
 // TestNamespaceTolerations_warnsOfPodsThatCouldNotBeRecreated: a running pod has a toleration that the list does not allow.
 func TestNamespaceTolerations_warnsOfPodsThatCouldNotBeRecreated(t *testing.T) {
 	t.Parallel()

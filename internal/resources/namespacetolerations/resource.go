@@ -111,6 +111,7 @@ func (r *namespaceTolerations) Claim(_ context.Context, c change, known bool, di
 // Preview refuses what cannot be, and reports what the change does to pods.
 func (r *namespaceTolerations) Preview(ctx context.Context, c change, diags *diag.Diagnostics) {
 	if c.Verb == "delete" {
+		r.previewRemoval(ctx, c.Want, diags)
 		return
 	}
 	if r.Claim(ctx, c, true, diags); diags.HasError() {
@@ -140,8 +141,24 @@ func (r *namespaceTolerations) Preview(ctx context.Context, c change, diags *dia
 	if on, err := r.Data.Cluster.RestrictsTolerations(ctx, desired.Namespace); err == nil && !on {
 		message.WarnNoPlugIn(desired.Namespace, diags)
 	}
-	if rejecting := message.WarnRejecting(desired.Namespace, merged.Lists, diags); len(merged.Allowed) > 0 {
-		r.warnForbidden(ctx, desired.Namespace, seen.Lists, merged.Lists, rejecting, diags)
+	r.warnRejected(ctx, desired.Namespace, seen.Lists, merged.Lists, diags)
+}
+
+// previewRemoval reports which pods the entries of others do not allow that stay. Errors are those of the apply.
+func (r *namespaceTolerations) previewRemoval(ctx context.Context, owned admission.ListClaim, diags *diag.Diagnostics) {
+	seen, err := r.Data.Cluster.NamespaceLists(ctx, owned.Namespace)
+	if err != nil {
+		return
+	}
+	if merged, err := rollout.MergeLists(owned, seen.Lists); err == nil {
+		r.warnRejected(ctx, owned.Namespace, seen.Lists, merged.Lists, diags)
+	}
+}
+
+// warnRejected reports which pods the lists of after keep from being created.
+func (r *namespaceTolerations) warnRejected(ctx context.Context, namespace string, before, after admission.Lists, diags *diag.Diagnostics) {
+	if rejecting := message.WarnRejecting(namespace, after, diags); len(after.Allowed) > 0 {
+		r.warnForbidden(ctx, namespace, before, after, rejecting, diags)
 	}
 }
 
