@@ -149,3 +149,23 @@ func writeDisplaced(d Displaced) string {
 	}
 	return strings.Join(out, " ")
 }
+
+// TestDisplacing: pods that are tolerated for a shorter time keep their places.
+func TestDisplacing(t *testing.T) {
+	t.Parallel()
+	pod, other := &snapshot.Pod{Name: "web-0"}, &snapshot.Pod{Name: "web-1"}
+	step := Step{Kind: Contract, Pods: []*snapshot.Pod{pod}}
+	for name, tt := range map[string]struct {
+		displaced []Displaced
+		want      bool
+	}{
+		"none":          {nil, false},
+		"a pod of it":   {[]Displaced{{Pod: other}, {Pod: pod}}, true},
+		"another pod":   {[]Displaced{{Pod: other}}, false},
+		"for less time": {[]Displaced{{Pod: pod, Shortened: true}}, false},
+	} {
+		if got := Displacing(step, tt.displaced); got != tt.want {
+			t.Errorf("%s: %t", name, got)
+		}
+	}
+}
