@@ -104,8 +104,8 @@ type Range = placement.Range
 type Summary struct {
 	Stays, EvictedNow, EvictedAfter, Drained, Unknown int
 	// Completed counts those of the pods that do not stay that have run to their end: only their
-	// objects are deleted.
-	Completed int
+	// objects are deleted. CompletedUnknown counts those of them that may stay.
+	Completed, CompletedUnknown int
 	// Lost pods have no controller that makes them again. Daemons belong to DaemonSets, which have no
 	// other node for them. Rejected may not be made again in their namespace. None counts twice.
 	Lost, Daemons, Rejected int
@@ -132,7 +132,12 @@ func (s Summary) LostPods() Range {
 
 // Evicted counts the pods that leave, but for completed ones.
 func (s Summary) Evicted() int {
-	return s.Affected() - s.Unknown
+	return s.Affected() - s.MayLeave()
+}
+
+// MayLeave counts the pods that may leave, but for completed ones.
+func (s Summary) MayLeave() int {
+	return s.Unknown - s.CompletedUnknown
 }
 
 // Affected counts every verdict but Stays, but for completed pods.
@@ -157,6 +162,9 @@ func (s *Summary) add(v PodVerdict) {
 	case v.Verdict == Stays:
 	case v.Pod.Completed:
 		s.Completed++
+		if v.Verdict == Unknown {
+			s.CompletedUnknown++
+		}
 	case !v.Leaves():
 	case v.Lost:
 		s.Lost++

@@ -276,6 +276,11 @@ func TestSummary_countsWhatBecomesOfAPodOnce(t *testing.T) {
 	perhaps := Summary{Unknown: 1}
 	for name, v := range map[string]PodVerdict{"a bare one": {Lost: true}, "one of a DaemonSet": {NoPlace: true}, "one that is rejected": {Rejected: true}} {
 		v.Pod, v.Verdict = pod("p", "n1"), Unknown
+		finished := v
+		finished.Pod = pod("p", "n1", completed)
+		if got := (&Report{Pods: []PodVerdict{v, finished}}).Summary(); got.Evicted() != 0 || got.MayLeave() != 1 || got.Affected() != 1 {
+			t.Errorf("%s that may stay, and a completed one: %+v", name, got)
+		}
 		if diff := cmp.Diff(perhaps, (&Report{Pods: []PodVerdict{v}}).Summary()); diff != "" {
 			t.Errorf("%s that may stay: %s", name, diff)
 		}

@@ -110,7 +110,7 @@ func (l *limits) flags(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.Int64Var(&l.pods, "max-pods", 0, "Maximum number of pods that may be evicted. Without the flag: no limit.")
 	f.Int64Var(&l.pending, "max-pending", 0, "Maximum number of replacement pods that may stay Pending. Without the flag: no limit.")
-	f.Int64Var(&l.lost, "max-lost", 0, "Maximum number of pods without a controller that may be lost. Without the flag: no limit.")
+	f.Int64Var(&l.lost, "max-lost", 0, "Maximum number of pods that may be lost: bare, or of failing Jobs or runs. Without the flag: no limit.")
 	f.StringSliceVar(&l.only, "only", nil, "Workloads whose pods may be evicted, such as shop/Deployment/web or ml/*. Without the flag: all; --only='': none.")
 }
 

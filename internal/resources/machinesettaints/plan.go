@@ -53,14 +53,14 @@ func (r *machineSetTaints) Preview(ctx context.Context, c change, diags *diag.Di
 			changes = true
 		}
 	}
-	if changes && !diags.HasError() {
+	if !diags.HasError() {
 		change := planner.Change{MachineSets: desired.changes(sets)}
 		change.MachineSets.AtOnce = int(r.Data.MaxConcurrentRollouts)
 		taken, after := message.AboutTakenFromSets(change.MachineSets.Affected(), desired.target.Place())
 		r.Data.PreviewTaints(ctx, session.TaintChange{
 			Change: change, Owner: desired.Claim.Owner, Place: desired.target.Place(), Taken: taken,
-			Taints:      planner.TaintChanges{Machines: []map[string][]corev1.Taint{after}, Named: desired.named(), Known: desired.known},
-			ToleratedBy: c.Model.ToleratedBy, Strict: strict, Words: words(desired, budget, r.Data.MaxConcurrentRollouts),
+			Taints:   planner.TaintChanges{Machines: []map[string][]corev1.Taint{after}, Named: desired.named(), Known: desired.known},
+			Harmless: !changes, ToleratedBy: c.Model.ToleratedBy, Strict: strict, Words: words(desired, budget, r.Data.MaxConcurrentRollouts),
 		}, diags)
 	}
 }

@@ -21,7 +21,7 @@ type hedges struct {
 func countHedges(report *eviction.Report) hedges {
 	var h hedges
 	for _, v := range report.Pods {
-		if !v.Hedged {
+		if !v.Hedged || v.Pod.Completed {
 			continue
 		}
 		h.pods++

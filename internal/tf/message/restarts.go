@@ -68,10 +68,14 @@ func WarnRestarts(subject Subject, plan planner.Plan, diags *diag.Diagnostics) {
 	if len(restarting) == 1 {
 		whose = restarting[0].workload.Title() + " in 1 rollout"
 	}
+	kept, after := "for taints that this apply removes. It removes these tolerations after the taints. ", "removed"
+	if len(subject.Taints) == 0 {
+		kept, after = "for taints that no node has any more. This apply removes these tolerations. ", "written"
+	}
 	diags.AddWarning(subject.String()+" restarts "+Count(bill.pods, "pod")+" of "+whose,
-		"No resource claims the tolerations below any more. They were kept only because pods needed them for taints that this apply removes. It removes these tolerations after the taints. "+
+		"No resource claims the tolerations below any more. They were kept only because pods needed them "+kept+
 			"Tolerations are part of the pod template, and a change of the template replaces the pods.\n"+bill.lines+
-			"\n\nThe rollouts begin after the taints are removed. They evict no pod, and apply does not wait for them.")
+			"\n\nThe rollouts begin after the taints are "+after+". They evict no pod, and apply does not wait for them.")
 }
 
 // WarnRetained reports that tolerations which pods needed under taints that are gone

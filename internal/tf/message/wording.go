@@ -239,7 +239,11 @@ func Preview(s Subject, report *eviction.Report) (summary, detail string) {
 	case report.Outcome().Others.Caused().Max > 0:
 		summary = s.String() + " " + Removes(report) + " no pods, but takes room: " + takesRoom(report)
 	case total.Completed > 0:
-		return s.String() + " deletes " + Count(total.Completed, "completed pod"), "No running pod is " + Removed(report) + "."
+		verb := " deletes "
+		if total.CompletedUnknown == total.Completed {
+			verb = " may delete "
+		}
+		return s.String() + verb + Count(total.Completed, "completed pod"), "No running pod is " + Removed(report) + "."
 	default:
 		return "", ""
 	}
@@ -256,8 +260,11 @@ func Preview(s Subject, report *eviction.Report) (summary, detail string) {
 func Asides(s Subject, report *eviction.Report) []string {
 	var out []string
 	total, stranded, hedges := report.Summary(), CountStranded(report), countHedges(report)
-	if total.Completed > 0 {
-		out = append(out, CountVerb(total.Completed, "completed pod is", "completed pods are")+" deleted as well.")
+	if sure := total.Completed - total.CompletedUnknown; sure > 0 {
+		out = append(out, CountVerb(sure, "completed pod is", "completed pods are")+" deleted as well.")
+	}
+	if total.CompletedUnknown > 0 {
+		out = append(out, Count(total.CompletedUnknown, "completed pod")+" may be deleted as well.")
 	}
 	if slices.ContainsFunc(report.Pods, gated) {
 		out = append(out, "To make MAYBE certain, set comparison_operators in the provider block.")
@@ -310,11 +317,11 @@ func effect(total eviction.Summary, report *eviction.Report) string {
 		// A drain leaves no doubt which pods it deletes.
 		out = "deletes " + Count(total.Evicted(), "pod") + ", bypassing PodDisruptionBudgets"
 	case total.Evicted() == 0:
-		out = "may evict " + Count(total.Unknown, "pod")
-	case total.Unknown == 0:
+		out = "may evict " + Count(total.MayLeave(), "pod")
+	case total.MayLeave() == 0:
 		out = "evicts " + Count(total.Evicted(), "pod")
 	default:
-		out = fmt.Sprintf("evicts %s and may evict %d more", Count(total.Evicted(), "pod"), total.Unknown)
+		out = fmt.Sprintf("evicts %s and may evict %d more", Count(total.Evicted(), "pod"), total.MayLeave())
 	}
 	var dangers []string
 	add := func(n eviction.Range, what string) {

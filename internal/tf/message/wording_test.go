@@ -62,6 +62,7 @@ func lost(v *eviction.PodVerdict)         { v.Lost = true }
 func stuck(v *eviction.PodVerdict)        { v.NoPlace = true }
 func rejected(v *eviction.PodVerdict)     { v.Rejected, v.NoPlace = true, true }
 func misscheduled(v *eviction.PodVerdict) { v.Misscheduled = true }
+func done(v *eviction.PodVerdict)         { v.Pod.Completed = true }
 func hedged(v *eviction.PodVerdict)       { v.Hedged = true }
 func stranded(v *eviction.PodVerdict)     { v.Stranded = true }
 func spared(v *eviction.PodVerdict)       { v.Stranded, v.Hedged, v.Spared = true, true, true }
@@ -115,6 +116,15 @@ func TestPreview_summaries(t *testing.T) {
 			name: "both kinds on many nodes", subject: many, report: reportOf(leaving(4, "Deployment/web", eviction.EvictedNow), leaving(3, "Deployment/db", eviction.Unknown)),
 			want: `Applying dedicated=gpu:NoExecute to 40 nodes matching "pool=gpu" evicts 4 pods and may evict 3 more`,
 		},
+		{
+			name: "completed pods that may leave count as neither", subject: one, report: reportOf(leaving(2, "Job/done", eviction.Unknown, done), leaving(10, "Deployment/web", eviction.Unknown)),
+			want: `Applying dedicated=gpu:NoExecute to node "worker-3" may evict 10 pods`,
+		},
+		{
+			name: "completed pods make no eviction doubtful", subject: one, report: reportOf(leaving(1, "Deployment/failed", eviction.Unknown, done, hedged), leaving(1, "Deployment/web", eviction.EvictedNow)),
+			want: `Applying dedicated=gpu:NoExecute to node "worker-3" evicts 1 pod`,
+		},
+		{name: "completed pods alone, and tolerations of the same plan", subject: one, report: reportOf(leaving(2, "Job/done", eviction.Unknown, done, hedged)), want: `Applying dedicated=gpu:NoExecute to node "worker-3" may delete 2 completed pods`},
 		{name: "no pod is there", subject: one, report: reportOf()},
 		{name: "all pods stay", subject: one, report: reportOf(leaving(9, "Deployment/web", eviction.Stays))},
 		{name: "a terminating pod is nothing to warn of", subject: one, report: reportOf(leaving(1, "Deployment/web", eviction.Stays, func(v *eviction.PodVerdict) { v.Pod.Terminating = true }))},

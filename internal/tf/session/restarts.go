@@ -21,23 +21,32 @@ import (
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/workload"
 )
 
-// Retained returns what others have left behind in workloads for the sake of taints, where the
-// changes take some away, and the changes of all resources of the run so far: several may take
-// taints away together. It says so where that is not known.
+// Retained returns what others have left behind in workloads for the sake of taints, and the changes of all resources of
+// the run so far: several may take taints away together. It says so where that is not known. Apply takes away what no taint
+// needs any more, also where the last such taint has gone without it.
 //
-// Nothing is read where no taint goes, and no pods where nothing retires.
+// Nothing is read where no taint goes and no other resource is known that may have left something, and no pods where
+// nothing retires.
 func (d *Data) Retained(ctx context.Context, about message.Subject, changes planner.TaintChanges, diags *diag.Diagnostics) ([]planner.Tolerations, planner.TaintChanges) {
-	if len(about.Taints) == 0 {
-		d.Switching.Note(changes.Bringing())
-		return nil, planner.TaintChanges{}
+	claim := changes.RetainedClaim()
+	if claim.Known = d.Keys.with(claim.Known); len(about.Taints) == 0 {
+		changes = changes.Bringing()
 	}
 	all := d.Switching.Note(changes)
+	if len(about.Taints) > 0 {
+		all.Known = d.Keys.with(all.Known)
+		claim = all.RetainedClaim()
+	} else if len(claim.Known) == 0 {
+		return nil, planner.TaintChanges{}
+	}
 	retiring, err := rollout.Retiring(ctx, d.Cluster)
 	d.NoRestarts(about, err, diags)
-	all.Known = d.Keys.with(all.Known)
+	if len(retiring) == 0 && len(about.Taints) == 0 {
+		return nil, planner.TaintChanges{}
+	}
 	out := make([]planner.Tolerations, len(retiring))
 	for i, w := range retiring {
-		out[i] = planner.Retained(w, all.RetainedClaim())
+		out[i] = planner.Retained(w, claim)
 	}
 	return out, all
 }
@@ -58,6 +67,9 @@ func (d *Data) NoRestarts(about message.Subject, err error, diags *diag.Diagnost
 // others have left behind, and what of that stays. The resource that is planned last says it,
 // once in a run.
 func (d *Data) WarnRestarts(about message.Subject, seen *snapshot.Snapshot, change planner.Change, plan planner.Plan, owner string, diags *diag.Diagnostics) {
+	if len(about.Taints) == 0 {
+		about.Verb, about.What, about.Preposition = "Changing", "the taints", "of"
+	}
 	own, others := plan.Own()
 	stay := d.stays(seen, change, others.Steps)
 	once := func(what string, steps []planner.Step) []planner.Step {
