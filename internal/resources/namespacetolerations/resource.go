@@ -146,6 +146,10 @@ func (r *namespaceTolerations) Preview(ctx context.Context, c change, diags *dia
 
 // previewRemoval reports which pods the entries of others do not allow that stay. Errors are those of the apply.
 func (r *namespaceTolerations) previewRemoval(ctx context.Context, owned admission.ListClaim, diags *diag.Diagnostics) {
+	if r.Data.Cluster == nil {
+		// The provider block is not known yet.
+		return
+	}
 	seen, err := r.Data.Cluster.NamespaceLists(ctx, owned.Namespace)
 	if err != nil {
 		return
