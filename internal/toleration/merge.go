@@ -162,7 +162,7 @@ func (c Claim) names(id ID) bool {
 	return slices.ContainsFunc(c.Tolerations, func(t corev1.Toleration) bool { return IDOf(t) == id })
 }
 
-// retained says whether a mark is of an entry that retires and tolerates one of the named taints,
+// retained reports whether a mark is of an entry that retires and tolerates one of the named taints,
 // and that a resource which is known has left there.
 func (c Claim) retained(mark Mark) bool {
 	return mark.Retiring && slices.ContainsFunc(c.Named, func(id taint.ID) bool {

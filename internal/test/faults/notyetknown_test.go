@@ -14,7 +14,7 @@ import (
 )
 
 // TestPlan_theProviderBlockIsKnownAtApplyAlone plans every operation as in a run whose apply makes the cluster: nothing is
-// read at plan, and apply ends as wanted.
+// read at plan, and apply makes what is configured.
 func TestPlan_theProviderBlockIsKnownAtApplyAlone(t *testing.T) {
 	t.Parallel()
 	unknown := &acctest.Terraform{Provider: map[string]any{"host": acctest.Unknown}}

@@ -12,7 +12,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
-	"github.com/kubetaint/terraform-provider-kubetaint/internal/printable"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
 )
@@ -388,20 +387,4 @@ func leftovers(stuck, misscheduled int) string {
 		parts = append(parts, Count(misscheduled, "DaemonSet pod")+" will be mis-scheduled")
 	}
 	return strings.Join(parts, " and ")
-}
-
-// Count writes a number with its noun: "1 pod", "2 pods".
-func Count(n int, noun string) string { return printable.Count(n, noun) }
-
-// CountVerb writes a number with the verb that agrees with it.
-func CountVerb(n int, one, many string) string {
-	return fmt.Sprintf("%d %s", n, Agree(n, one, many))
-}
-
-// Agree chooses the word that agrees with a number.
-func Agree(n int, one, many string) string {
-	if n == 1 {
-		return one
-	}
-	return many
 }
