@@ -79,7 +79,16 @@ func (v *PodVerdict) uncertain() {
 }
 
 // MayFail reports whether what runs the pod may fail: no wait for another pod is sure to end.
-func (v PodVerdict) MayFail() bool { return v.MayBeLost && breaks(v.Pod) }
+func (v PodVerdict) MayFail() bool { return v.MayBeLost && (breaks(v.Pod) || v.Pod.Controller.Job()) }
+
+// PerhapsLost reports whether it is not known whether a pod is lost: its controller may not recreate it, or nothing does,
+// and it may be evicted.
+func (v PodVerdict) PerhapsLost() bool {
+	return v.Leaves() && v.MayBeLost || v.Verdict == Unknown && !v.Pod.Completed && (isBare(v.Pod) || breaks(v.Pod) || mayBeLost(v.Pod))
+}
+
+// isBare reports whether no controller recreates a pod, nor the kubelet.
+func isBare(pod *snapshot.Pod) bool { return pod.Controller == nil && !pod.Mirror }
 
 // breaks reports whether what a pod's controller runs fails without the pod, or may fail.
 func breaks(pod *snapshot.Pod) bool { return isRecreation(pod, broken, mayBreak) }

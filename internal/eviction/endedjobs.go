@@ -134,6 +134,28 @@ func (r *Report) endedBeside() []EndedPod {
 	return slices.DeleteFunc(slices.Clone(r.Ended), func(p EndedPod) bool { return p.Unread || counted[p.Pod.Key()] })
 }
 
+// endedOthers returns the pods that failed Jobs delete beside those that are evicted, or that may be unless their Job is
+// sure to fail. Jobs that were not read are assumed to go on.
+func (r *Report) endedOthers() []EndedPod {
+	return slices.DeleteFunc(slices.Clone(r.Ended), func(p EndedPod) bool { return p.Unread })
+}
+
+// endedPods counts them.
+func (r *Report) endedPods() (n Range) {
+	for _, p := range r.endedOthers() {
+		n = p.counted(n)
+	}
+	return n
+}
+
+// counted adds the pod to a number.
+func (p EndedPod) counted(n Range) Range {
+	if n.Max++; !p.Unsure {
+		n.Min++
+	}
+	return n
+}
+
 // joinEnded makes one list of two, in which a pod that a Job is sure to delete counts as that.
 func joinEnded(a, b []EndedPod) []EndedPod {
 	out := slices.Concat(a, b)

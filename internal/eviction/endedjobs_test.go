@@ -89,7 +89,8 @@ func TestLimits_countOtherPodsOfAFailedJob(t *testing.T) {
 		"only":                            {run(fails), Limits{Only: []Approval{}}, []Excess{{Limit: Only, Count: 3, Ended: 2, Pods: all, Certain: true, Workloads: []Approval{{Namespace: "app", Kind: "Job", Name: "batch"}}}}},
 		"the Job may fail":                {run(may), Limits{MaxPods: &one}, []Excess{{Limit: MaxPods, Count: 3, Allowed: 1, Ended: 2, Pods: all, Certain: true}}},
 		"the Job may fail, of protected":  {run(may), Limits{Selector: gold}, []Excess{{Limit: ProtectedSelector, Count: 1, Ended: 1, Pods: []string{"app/b"}}}},
-		"the Job may fail, and may go on": {run(may), Limits{MaxLost: new(int64)}, nil},
+		"the Job may fail, and may go on": {run(may), Limits{MaxLost: new(int64)}, []Excess{{Limit: MaxLost, Count: 3, Ended: 2, Pods: all}}},
+		"as many as may be lost":          {run(may), Limits{MaxLost: &three}, nil},
 		"the Job goes on":                 {run(snapshot.Job{BackoffLimit: 6}), Limits{MaxPods: &one}, nil},
 		"the Job was not read":            {unread, Limits{MaxPods: &one}, nil},
 	} {

@@ -233,7 +233,7 @@ func (e *evaluation) consequences(v *PodVerdict, s *snapshot.Scheduling) {
 			v.Reason += "; not recreated until the node's taints and labels allow it"
 		}
 	} else if len(s.Forbidden) > 0 && !v.Lost {
-		v.NoPlace, v.Rejected = true, true
+		v.NoPlace = true
 		v.Reason += "; not recreated: " + placement.Forbidden(v.Pod, s)
 	}
 }

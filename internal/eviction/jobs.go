@@ -129,33 +129,22 @@ func (e *evaluation) failJobs(r *Report) {
 		if job != nil {
 			fate = fateOf(job, of.disrupted, len(of.evicted), of.perhaps)
 		}
-		r.UnknownJobs = r.UnknownJobs || fate.unknown
+		r.UnknownJobs = r.UnknownJobs || job == nil
 		if ends := ending(job, fate, of); ends != nil {
 			endings[uid] = ends
 		}
-		if fate.fails == "" {
-			continue
-		}
 		for _, v := range of.evicted {
-			v.Lost, v.NoPlace, v.Rejected, v.Fails = true, false, false, fate.fails
-			v.Reason += "; " + fate.String()
+			switch {
+			case fate.fails != "":
+				v.Lost, v.NoPlace, v.Fails = true, false, fate.fails
+				v.Reason += "; " + fate.String()
+			case fate.unknown && job != nil:
+				v.MayBeLost, v.Perhaps = true, "its Job may fail"
+				v.Reason += "; its Job may fail"
+			}
 		}
 	}
 	e.endOthers(r, endings)
-}
-
-// ofFailedJobs are the pods of Jobs that fail, evicted and deleted ones.
-func (r *Report) ofFailedJobs() map[*snapshot.Pod]bool {
-	out := map[*snapshot.Pod]bool{}
-	for _, v := range r.Pods {
-		if v.Fails != "" {
-			out[v.Pod] = true
-		}
-	}
-	for _, p := range r.Ended {
-		out[p.Pod] = out[p.Pod] || !p.Unsure
-	}
-	return out
 }
 
 // ending is what becomes of a pod's Job when preemption evicts so many of its pods beside those that the change evicts.

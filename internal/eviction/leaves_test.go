@@ -90,7 +90,7 @@ func TestEvaluate_completedAndStaticPodsAreRecreatedByNoController(t *testing.T)
 		p.Scheduling.Tolerations = []corev1.Toleration{exists("other", "")}
 		w := newWorld(node("n1")).run(p).admitting(nil).allowing(exists("none", ""))
 		v := only(t, Evaluate(w.Snapshot, tainting("n1", "a:NoExecute"), ComparisonOff))
-		if !v.Leaves() || v.NoPlace || v.Rejected || v.Lost || strings.Contains(v.Reason, "recreate it") || strings.Contains(v.Reason, "not recreated") {
+		if !v.Leaves() || v.NoPlace || v.Lost || strings.Contains(v.Reason, "recreate it") || strings.Contains(v.Reason, "not recreated") {
 			t.Errorf("%s: %+v", name, v)
 		}
 	}

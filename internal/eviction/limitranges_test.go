@@ -28,8 +28,8 @@ func TestEvaluate_limitRangesCountBeforeTolerationsAreRestricted(t *testing.T) {
 	w = w.allowing(exists("b", ""))
 	for name, rejected := range map[string]bool{"app": true, "other": false} {
 		w.LimitRanges = snapshot.LimitRanges{name: {{Name: "r", Limits: []corev1.LimitRangeItem{{Type: corev1.LimitTypeContainer, DefaultRequest: corev1.ResourceList{"cpu": resource.MustParse("100m")}}}}}}
-		if v := Evaluate(w.Snapshot, tainting("n1", "a:NoExecute"), ComparisonOff).Pods[0]; v.Rejected != rejected {
-			t.Errorf("with a LimitRange in %s, rejected is %t: %s", name, v.Rejected, v.Reason)
+		if v := Evaluate(w.Snapshot, tainting("n1", "a:NoExecute"), ComparisonOff).Pods[0]; v.Rejected() != rejected {
+			t.Errorf("with a LimitRange in %s, rejected is %t: %s", name, v.Rejected(), v.Reason)
 		}
 	}
 }

@@ -5,6 +5,7 @@ package eviction
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 
 	"k8s.io/apimachinery/pkg/labels"
@@ -42,7 +43,7 @@ type Limits struct {
 type Excess struct {
 	Limit Limit
 	// Count is how many pods count, the upper end where that depends on the order, and Allowed how many
-	// may. Preempted are those of them that preemption evicts elsewhere, Ended those that failed Jobs delete, and Others
+	// may. Preempted are those of them that go elsewhere by preemption, Ended those that failed Jobs delete, and Others
 	// those that are missing of what other changes of the run evict, since this change takes the room.
 	Count, Allowed, Preempted, Ended, Others int
 	// Of is the id of the resource whose limit it is, "" for the resource that is planned.
@@ -104,8 +105,9 @@ func (l Limits) Check(report *Report) error {
 	if l.MaxPods != nil {
 		found := report.evicts(func(*snapshot.Pod, snapshot.Owner) bool { return true })
 		// Not all of the victims are evicted in one order.
-		found.Count -= found.Preempted - report.Outcome().Preempted.Max
-		found.Preempted = report.Outcome().Preempted.Max
+		most := min(found.Preempted, report.Outcome().Preempted.Max+report.Outcome().Deleted.Max)
+		found.Count -= found.Preempted - most
+		found.Preempted = most
 		note(MaxPods, *l.MaxPods, found)
 	}
 	if l.MaxPending != nil {
@@ -131,14 +133,34 @@ func (l Limits) Check(report *Report) error {
 // loses names the pods that are evicted for good, or may be: bare ones, and those of what fails without them. Pods of
 // controllers of which nothing is known are left out: most of these are operators, which do recreate them.
 func (r *Report) loses() Excess {
-	jobs, outcome := r.ofFailedJobs(), r.Outcome()
-	lost := func(p *snapshot.Pod, _ snapshot.Owner) bool {
-		return p.Controller == nil && !p.Mirror || jobs[p] || fails(p) || outcome.Orders > 0 && outcome.Ended[p] == outcome.Orders
+	lost := r.losses()
+	out := r.evicts(func(p *snapshot.Pod, _ snapshot.Owner) bool { _, may := lost[p]; return may })
+	out.Certain = r.evicts(func(p *snapshot.Pod, _ snapshot.Owner) bool { return lost[p] }).Certain
+	return out
+}
+
+// losses are the pods that are lost, true for those of which that is certain.
+func (r *Report) losses() map[*snapshot.Pod]bool {
+	out := maps.Clone(r.Outcome().Gone)
+	if out == nil {
+		out = map[*snapshot.Pod]bool{}
 	}
-	out := r.evicts(func(p *snapshot.Pod, owner snapshot.Owner) bool {
-		return lost(p, owner) || breaks(p) || outcome.Ended[p] > 0
-	})
-	out.Certain = r.evicts(lost).Certain
+	for i := range r.Pods {
+		switch v := &r.Pods[i]; {
+		case v.Leaves() && v.Lost:
+			out[v.Pod] = true
+		case v.MayFail(), v.PerhapsLost() && (isBare(v.Pod) || breaks(v.Pod)):
+			out[v.Pod] = out[v.Pod] || false
+		}
+	}
+	for _, p := range r.endedOthers() {
+		out[p.Pod] = out[p.Pod] || !p.Unsure
+	}
+	for _, v := range r.Outcome().Victims {
+		if breaks(v.Pod) {
+			out[v.Pod] = out[v.Pod] || false
+		}
+	}
 	return out
 }
 
@@ -177,7 +199,7 @@ func (r *Report) evicts(match func(*snapshot.Pod, snapshot.Owner) bool) (out Exc
 	outcome := r.Outcome()
 	for _, victim := range outcome.Victims {
 		if match(victim.Pod, victim.Owner) {
-			out.Pods, out.Certain = append(out.Pods, victim.Pod.Key()), out.Certain || victim.Orders == outcome.Orders
+			out.Pods, out.Certain = append(out.Pods, victim.Pod.Key()), out.Certain || victim.Orders == victim.Of
 			out.Preempted++
 		}
 	}

@@ -125,7 +125,7 @@ func hedge(without, with PodVerdict) PodVerdict {
 		return v.inAnyCase(with)
 	}
 	if !same {
-		v.Verdict, v.AfterSeconds, v.Lost, v.MayBeLost, v.Rejected = Unknown, 0, false, false, false
+		v.Verdict, v.AfterSeconds, v.Lost, v.MayBeLost = Unknown, 0, false, false
 	}
 	if !v.Leaves() {
 		v.NoPlace, v.Misscheduled = without.NoPlace && with.NoPlace, without.Misscheduled && with.Misscheduled

@@ -102,17 +102,20 @@ type Range = placement.Range
 
 // Summary counts verdicts, and what comes of them.
 type Summary struct {
+	// These count the pods that have not completed, but for Stays.
 	Stays, EvictedNow, EvictedAfter, Drained, Unknown int
 	// Completed counts those of the pods that do not stay that have run to their end: only their
 	// objects are deleted. CompletedUnknown counts those of them that may stay.
 	Completed, CompletedUnknown int
-	// Lost pods have no controller that makes them again. Daemons belong to DaemonSets, which have no
-	// other node for them. Rejected may not be made again in their namespace. None counts twice.
-	Lost, Daemons, Rejected int
-	// MayBeLost counts the pods that their controllers may not recreate.
+	// Lost counts the evicted pods that nothing recreates. Daemons belong to DaemonSets, which have no other node for
+	// them. None counts twice.
+	Lost, Daemons int
+	// MayBeLost counts the evicted pods that their controllers may not recreate, and those that nothing recreates and
+	// that may be evicted.
 	MayBeLost int
-	// Ended counts the evicted and preempted pods that their Jobs do not recreate, since these fail by preemption.
-	Ended Range
+	// Preempting counts the pods that are lost by preemption, and Ended those that failed Jobs delete beside evicted and
+	// preempted ones.
+	Preempting, Ended Range
 	// Pending counts the replacements that no node takes, or that are not created because one before
 	// them waits, or admission refuses them, and Awaiting those of them that nodes take which the
 	// change brings. Refused counts those of the Pending ones that are refused, and
@@ -127,25 +130,23 @@ type Summary struct {
 
 // LostPods is how many pods no controller recreates, at least and at most.
 func (s Summary) LostPods() Range {
-	return Range{Min: s.Lost + s.Ended.Min, Max: s.Lost + s.MayBeLost + s.Ended.Max}
+	return Range{Min: s.Lost + s.Preempting.Min + s.Ended.Min, Max: s.Lost + s.MayBeLost + s.Preempting.Max + s.Ended.Max}
 }
 
 // Evicted counts the pods that leave, but for completed ones.
-func (s Summary) Evicted() int {
-	return s.Affected() - s.MayLeave()
-}
-
-// MayLeave counts the pods that may leave, but for completed ones.
-func (s Summary) MayLeave() int {
-	return s.Unknown - s.CompletedUnknown
-}
+func (s Summary) Evicted() int { return s.EvictedNow + s.EvictedAfter + s.Drained }
 
 // Affected counts every verdict but Stays, but for completed pods.
-func (s Summary) Affected() int {
-	return s.EvictedNow + s.EvictedAfter + s.Drained + s.Unknown - s.Completed
-}
+func (s Summary) Affected() int { return s.Evicted() + s.Unknown }
 
 func (s *Summary) add(v PodVerdict) {
+	if v.Pod.Completed && v.Verdict != Stays {
+		s.Completed++
+		if v.Verdict == Unknown {
+			s.CompletedUnknown++
+		}
+		return
+	}
 	switch v.Verdict {
 	case EvictedNow:
 		s.EvictedNow++
@@ -159,20 +160,11 @@ func (s *Summary) add(v PodVerdict) {
 		s.Stays++
 	}
 	switch {
-	case v.Verdict == Stays:
-	case v.Pod.Completed:
-		s.Completed++
-		if v.Verdict == Unknown {
-			s.CompletedUnknown++
-		}
-	case !v.Leaves():
-	case v.Lost:
+	case v.Leaves() && v.Lost:
 		s.Lost++
-	case v.Rejected:
-		s.Rejected++
-	case v.NoPlace:
+	case v.Leaves() && v.NoPlace && v.Owner.DaemonSet():
 		s.Daemons++
-	case v.MayBeLost:
+	case v.PerhapsLost():
 		s.MayBeLost++
 	}
 }
@@ -180,7 +172,7 @@ func (s *Summary) add(v PodVerdict) {
 // Summary counts the verdicts of all pods.
 func (r *Report) Summary() Summary {
 	out := r.Outcome()
-	s := Summary{Pending: out.Missing, Refused: out.Refused, Unplaced: out.Unplaced, Preempted: out.Preempted, Again: out.Again, Ended: out.Lost}
+	s := Summary{Pending: out.Missing, Refused: out.Refused, Unplaced: out.Unplaced, Preempted: out.Preempted, Again: out.Again, Preempting: out.Lost, Ended: r.endedPods().Plus(out.Deleted)}
 	for i := range r.Pods {
 		s.add(r.Pods[i])
 		if len(r.Awaits(r.Pods[i])) > 0 {
@@ -245,10 +237,15 @@ func (r *Report) Workloads() []Workload {
 		}
 		w.Pods = append(w.Pods, v)
 	}
+	for _, p := range r.endedOthers() {
+		ended := &of(snapshot.WorkloadKey{Namespace: p.Pod.Namespace, Owner: p.Owner}).Summary.Ended
+		*ended = p.counted(*ended)
+	}
 	for _, o := range r.Outcome().Workloads {
 		w := of(o.WorkloadKey)
 		w.Outcome, w.Summary.Pending, w.Summary.Preempted = o, o.Missing, o.Preempted
-		w.Summary.Refused, w.Summary.Unplaced, w.Summary.Again, w.Summary.Ended = o.Refused, o.Unplaced, o.Again, o.Lost
+		w.Summary.Refused, w.Summary.Unplaced, w.Summary.Again, w.Summary.Preempting = o.Refused, o.Unplaced, o.Again, o.Lost
+		w.Summary.Ended = w.Summary.Ended.Plus(o.Deleted)
 	}
 	slices.SortStableFunc(out, func(a, b Workload) int {
 		return cmp.Or(

@@ -70,7 +70,7 @@ func (r *Report) Awaits(v PodVerdict) []string {
 func (r *Report) Placement(v PodVerdict) string {
 	g := r.Outcome().Of(v.Pod)
 	switch {
-	case g == nil || !v.Leaves() || v.NoPlace || g.Fate == placement.DependsOnOrder || g.Lost().Max > 0:
+	case g == nil || !v.Leaves() || v.NoPlace && !v.Rejected() || g.Fate == placement.DependsOnOrder || g.Lost().Max > 0:
 		return ""
 	case g.Fate == placement.Pending && g.Refusal != nil:
 		return notCreated

@@ -98,9 +98,6 @@ type PodVerdict struct {
 	// Perhaps is why, in a few words.
 	MayBeLost bool
 	Perhaps   string
-	// Rejected is set for a pod that leaves and whose namespace does not let its
-	// controller make another one.
-	Rejected bool
 	// NoPlace is set where it takes no simulation to know that nothing runs in the place of the
 	// pod: it stays and no node would take it again, its DaemonSet does not recreate it, or its
 	// namespace does not let its controller do that.
@@ -139,6 +136,9 @@ type Beyond struct {
 func (v PodVerdict) Leaves() bool {
 	return v.Verdict == EvictedNow || v.Verdict == EvictedAfter || v.Verdict == Drained
 }
+
+// Rejected reports whether the pod leaves and its namespace does not let its controller make another one.
+func (v PodVerdict) Rejected() bool { return v.Leaves() && v.NoPlace && !v.Owner.DaemonSet() }
 
 // Plain says that there is nothing to tell about the pod.
 func (v PodVerdict) Plain() bool {

@@ -46,16 +46,17 @@ func (s *simulation) without(seed uint64, order int) {
 	b.work, b.limit = s.work, s.limit
 	b.run(seed, order)
 	s.work, s.cut = b.work, s.cut || b.cut
-	for _, pod := range b.simulation.preempted {
+	for _, pod := range slices.Concat(b.simulation.preempted, b.deleted) {
 		b.preempted[pod] = false
 	}
 	for _, r := range b.replacements[b.fixed:] {
 		b.preempted[r.pod] = r.node >= 0
 	}
-	s.preempted = slices.DeleteFunc(s.preempted, func(pod *snapshot.Pod) bool {
-		_, anyway := b.preempted[pod]
-		return anyway
-	})
+	anyway := func(pod *snapshot.Pod) bool {
+		_, is := b.preempted[pod]
+		return is
+	}
+	s.preempted, s.deleted = slices.DeleteFunc(s.preempted, anyway), slices.DeleteFunc(s.deleted, anyway)
 }
 
 // anyway reports whether what becomes of a pod is not caused by the change: it was Pending before, replaces a

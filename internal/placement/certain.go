@@ -71,7 +71,7 @@ func (s *simulation) certain() bool {
 	s.preempting = s.mostPreempting()
 	all, at := newCompetition(s), map[resultKey]int{}
 	for _, r := range s.replacements[:s.fixed] {
-		if len(r.class.scheduling.Forbidden) > 0 {
+		if r.class.forbidden != nil {
 			continue
 		}
 		if !r.independent() {
@@ -117,7 +117,7 @@ func (s *simulation) mayReturn(c *class) bool {
 // anySetWaits reports whether a StatefulSet waits for a pod that is there, or never creates one.
 func (s *simulation) anySetWaits() bool {
 	for _, set := range s.sets {
-		if len(set.unready) > 0 || slices.ContainsFunc(set.pods, func(r *replacement) bool { return len(r.class.scheduling.Forbidden) > 0 }) {
+		if len(set.unready) > 0 || slices.ContainsFunc(set.pods, func(r *replacement) bool { return r.class.forbidden != nil }) {
 			return true
 		}
 	}
@@ -129,7 +129,7 @@ func (s *simulation) anySetWaits() bool {
 func (s *simulation) allCreated() bool {
 	spent := make([]int64, len(s.quotas.base))
 	for _, r := range s.replacements[:s.fixed] {
-		if r.waiting || len(r.class.scheduling.Forbidden) > 0 {
+		if r.waiting || r.class.forbidden != nil {
 			continue
 		}
 		if s.admitted(r.pod).refusal != nil {

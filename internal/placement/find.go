@@ -36,6 +36,8 @@ type class struct {
 	attached   *attached
 	// podRules are what relates it to other pods, nil for nothing.
 	podRules *podRules
+	// forbidden is why the namespace allows no such pod, nil where it does.
+	forbidden *Refusal
 	// plain is set where CPU, memory, local storage and places for pods alone decide which nodes take it.
 	plain bool
 	// failed is when no node took a pod of the class, hopeless when no preemption helped.
@@ -55,6 +57,9 @@ func (s *simulation) classOf(pod *snapshot.Pod, scheduling *snapshot.Scheduling,
 		c = &class{search: key.search, scheduling: scheduling, demand: key.demand, attached: key.attached}
 		if pod.Rules != nil {
 			c.ports = pod.Rules.Ports
+		}
+		if len(scheduling.Forbidden) > 0 {
+			c.forbidden = &Refusal{Namespace: Forbidden(pod, scheduling)}
 		}
 		c.podRules = s.rules.of(s, c, pod)
 		c.plain = c.independent() && len(c.demand.Asks.Others) == 0

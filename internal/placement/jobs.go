@@ -25,8 +25,12 @@ type failures struct {
 	preempted map[types.UID]int
 	// unread is set where a Job in any order was not read.
 	unread bool
-	// lost counts the orders in which a pod is not replaced because its Job fails.
+	// failed are the Jobs that fail with the victims at hand.
+	failed []types.UID
+	// lost counts the orders in which nothing replaces a pod because of preemption.
 	lost map[*snapshot.Pod]int
+	// pods are those of each Job, made when a first one fails.
+	pods map[types.UID][]placedPod
 }
 
 func newFailures() failures {
@@ -48,19 +52,27 @@ func (s *simulation) fail(pod *snapshot.Pod) bool {
 		return false
 	}
 	if end.Fails {
-		s.endJob(job)
+		s.failures.failed = append(s.failures.failed, job)
 	}
 	return end.Lost
 }
 
-// endJob deletes the replacements of a Job that fails. Its other pods keep their room, as those of a Job do that
-// fails by the evictions of the change.
+// endJobs ends the Jobs that have failed. The scheduler evicts all victims of a pod before a controller sees the first.
+func (s *simulation) endJobs() {
+	for _, job := range s.failures.failed {
+		s.endJob(job)
+	}
+	s.failures.failed = s.failures.failed[:0]
+}
+
+// endJob deletes the pods and the replacements of a Job that fails, its Pending pods included.
 func (s *simulation) endJob(job types.UID) {
+	s.deletePods(job)
 	for _, r := range s.replacements {
-		if r.waiting || r.ended || r.pod.Controller == nil || r.pod.Controller.UID != job {
+		if r.ended || r.pod.Controller == nil || r.pod.Controller.UID != job {
 			continue
 		}
-		r.ended = true
+		r.ended, r.deleted = true, r.waiting
 		switch {
 		case r.node < 0:
 			continue
@@ -75,9 +87,57 @@ func (s *simulation) endJob(job types.UID) {
 	}
 }
 
+// deletePods takes the pods from their nodes that a failed Job deletes
+// (k8s.io/kubernetes v1.37.2 pkg/controller/job/job_controller.go, deleteActivePods). The change evicts some later on,
+// or may evict them: these count by that.
+func (s *simulation) deletePods(job types.UID) {
+	for _, one := range s.podsOf(job) {
+		if _, planned := s.evicted[one.pod]; planned || s.isPreempted[one.pod] || s.isUndecided[one.pod] != nil {
+			continue
+		}
+		s.remove(one.node, occupant{pod: one.pod})
+		s.vacated = true
+		s.isPreempted[one.pod] = true
+		s.quotas.release(s, one.pod)
+		s.deleted = append(s.deleted, one.pod)
+		s.budgets.spend(s, one.pod)
+	}
+}
+
+// podsOf returns the pods of a Job that run on nodes.
+func (s *simulation) podsOf(job types.UID) []placedPod {
+	if s.failures.pods == nil {
+		s.failures.pods = map[types.UID][]placedPod{}
+		for i, p := range s.places {
+			for _, pod := range s.snapshot.Pods[p.node.Name] {
+				if pod.Controller != nil && pod.Controller.Job() && !pod.Completed && !pod.Terminating {
+					s.failures.pods[pod.Controller.UID] = append(s.failures.pods[pod.Controller.UID], placedPod{pod: pod, node: int32(i)})
+				}
+			}
+		}
+	}
+	return s.failures.pods[job]
+}
+
+// loses reports whether nothing recreates a victim: it has no controller, or what its controller runs fails without it.
+// Pods of DaemonSets belong to their nodes.
+func (s *simulation) loses(pod *snapshot.Pod) bool {
+	switch {
+	case pod.Mirror:
+		return false
+	case pod.Controller == nil:
+		return true
+	case s.snapshot.RunsOnEveryNode(pod):
+		return false
+	default:
+		return s.victim(pod).Scheduling == nil
+	}
+}
+
 // countEnded counts a replacement that its Job does not create, since it fails.
 func (s *simulation) countEnded(r *replacement, w *tally) {
 	w.lost++
+	w.JobFails = true
 	s.failures.lost[r.pod]++
 	if r.group != nil {
 		r.group.lost++

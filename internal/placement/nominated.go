@@ -38,7 +38,7 @@ func (s *simulation) keepNomination(r *replacement) bool {
 // sortNominated collects the pods with a nominated node, the highest priority first.
 func (s *simulation) sortNominated() {
 	for _, r := range s.replacements {
-		if r.waiting && !r.foreign() && r.pod.Nominated != "" && len(r.class.scheduling.Forbidden) == 0 {
+		if r.waiting && !r.foreign() && r.pod.Nominated != "" && r.class.forbidden == nil {
 			s.nominated = append(s.nominated, r)
 		}
 	}

@@ -74,6 +74,7 @@ func (s *simulation) reset() {
 		s.now[i] = nodeState{}
 	}
 	s.touched, s.preempted, s.freed, s.moved, s.next, s.moment = s.touched[:0], nil, 1, 1, 0, 0
+	s.deleted = nil
 	s.vacated = false
 	clear(s.isPreempted)
 	clear(s.failures.preempted)

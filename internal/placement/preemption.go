@@ -52,6 +52,7 @@ func (s *simulation) preempt(r *replacement) (int32, bool) {
 			s.terminating[best.node] = append(s.terminating[best.node], terminatingVictim{v, c.demand.Priority})
 		}
 	}
+	s.endJobs()
 	if r.ended {
 		// A victim was a pod of its own Job, which fails by that.
 		return -1, false

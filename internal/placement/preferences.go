@@ -70,7 +70,7 @@ func (s *simulation) preferring(out *Outcome) (pods []*snapshot.Pod) {
 		}
 	}
 	for _, r := range s.replacements[:s.fixed] {
-		if len(r.class.scheduling.Forbidden) == 0 {
+		if r.class.forbidden == nil {
 			note(r.pod, r.class.search)
 		}
 	}

@@ -144,7 +144,7 @@ func (q *quotas) admit(s *simulation, pod *snapshot.Pod) *Refusal {
 	return nil
 }
 
-// Refusal is why admission refuses a pod: a LimitRange, a ResourceQuota, or a PriorityClass that is gone.
+// Refusal is why admission refuses a pod: its namespace, a LimitRange, a ResourceQuota, or a PriorityClass that is gone.
 type Refusal struct {
 	// Quota is the name of the ResourceQuota, Resources those of which it has too little left. Unset is
 	// set where a container sets none of them.
@@ -155,6 +155,8 @@ type Refusal struct {
 	LimitRange string
 	// PriorityClass is the name of the one that does not exist.
 	PriorityClass string
+	// Namespace is what the namespace does not allow: a sentence without its end.
+	Namespace string
 }
 
 // with adds a resource of the ResourceQuota that refuses first.
@@ -172,6 +174,8 @@ func (r *Refusal) with(quota string, name corev1.ResourceName, unset bool) *Refu
 func (r *Refusal) Reason() string {
 	resources := strings.Join(r.Resources, ", ")
 	switch {
+	case r.Namespace != "":
+		return r.Namespace
 	case r.PriorityClass != "":
 		return "PriorityClass \"" + r.PriorityClass + "\" does not exist"
 	case r.LimitRange != "":
@@ -186,6 +190,8 @@ func (r *Refusal) Reason() string {
 func (r *Refusal) Brief() string {
 	resources := strings.Join(r.Resources, ", ")
 	switch {
+	case r.Namespace != "":
+		return "namespace forbids it"
 	case r.PriorityClass != "":
 		return "no PriorityClass " + r.PriorityClass
 	case r.LimitRange != "":

@@ -59,8 +59,8 @@ func (r *Range) add(n int, first bool) {
 	r.Min, r.Max = min(r.Min, n), max(r.Max, n)
 }
 
-// plus adds the numbers of another range.
-func (r Range) plus(other Range) Range { return Range{r.Min + other.Min, r.Max + other.Max} }
+// Plus adds the numbers of another range.
+func (r Range) Plus(other Range) Range { return Range{r.Min + other.Min, r.Max + other.Max} }
 
 // Outcome is where the replacements of all evicted pods go, together.
 type Outcome struct {
@@ -78,10 +78,13 @@ type Outcome struct {
 	// Refused counts the latter alone, and Unplaced the Missing ones without them. Again counts the Placed
 	// ones whose node evicts them again, since they tolerate a taint of it for some seconds only.
 	Placed, Pending, NotCreated, Missing, Refused, Unplaced, Preempted, Again Range
-	// Lost counts the replacements that Jobs do not create, since these fail by preemption. Ended counts the orders in
-	// which that is so of a pod, UnreadJobs is set where a Job with preempted pods was not read.
+	// Lost counts the pods that nothing recreates because of preemption: victims without a controller or with one that may
+	// create no others, and replacements that Jobs do not create, since these fail by preemption. Deleted counts the other
+	// pods of such Jobs. Gone has all of these pods but for those whose controllers may create others: it is true where a
+	// pod is lost in every order. UnreadJobs is set where a Job with preempted pods was not read.
 	Lost       Range
-	Ended      map[*snapshot.Pod]int
+	Deleted    Range
+	Gone       map[*snapshot.Pod]bool
 	UnreadJobs bool
 	// Others are the pods that other changes of the run evict.
 	Others Others
@@ -100,7 +103,8 @@ type Outcome struct {
 	UnmodelledStorage []string
 	// Preferring are the pods to place that prefer nodes by the pods that run there, where that may change the outcome.
 	Preferring []*snapshot.Pod
-	// Victims are the pods that preemption evicts in any order, sorted by namespace and name. Like
+	// Victims are the pods that preemption evicts in any order, and those that Jobs delete which fail by that, sorted by
+	// namespace and name. Like
 	// Preempted, they are without those that it evicts without the change as well.
 	Victims []Victim
 	// Unread are the pods that are replaced, in any order, whose Jobs or PriorityClasses were not read, sorted by namespace
@@ -141,15 +145,15 @@ func (o *Others) join(own, more Range, other Others) {
 	switch {
 	case o.Replacements+other.Replacements == 0:
 	case other.Replacements == 0:
-		o.All = o.All.plus(more)
+		o.All = o.All.Plus(more)
 	case o.Replacements == 0:
-		*o, o.All = other, own.plus(other.All)
+		*o, o.All = other, own.Plus(other.All)
 	default:
 		o.Alone = o.Alone && other.Alone
 		if other.Missing.Max > o.Missing.Max {
 			o.Missing, o.Before = other.Missing, other.Before
 		}
-		o.All = own.plus(more).plus(o.Missing)
+		o.All = own.Plus(more).Plus(o.Missing)
 	}
 }
 
@@ -158,19 +162,17 @@ func (o *Outcome) Of(pod *snapshot.Pod) *Group { return o.groups[pod] }
 
 // Join makes one outcome of those of changes that follow each other: what each of them does adds up.
 func Join(outcomes ...*Outcome) *Outcome {
-	out := &Outcome{groups: map[*snapshot.Pod]*Group{}}
+	out := &Outcome{groups: map[*snapshot.Pod]*Group{}, Gone: map[*snapshot.Pod]bool{}}
 	at := map[snapshot.WorkloadKey]int{}
 	for _, o := range outcomes {
 		out.fewest(o)
 		out.Others.join(out.Missing, o.Missing, o.Others)
-		out.Placed, out.Pending, out.NotCreated = out.Placed.plus(o.Placed), out.Pending.plus(o.Pending), out.NotCreated.plus(o.NotCreated)
-		out.Missing, out.Preempted = out.Missing.plus(o.Missing), out.Preempted.plus(o.Preempted)
-		out.Refused, out.Unplaced, out.Again = out.Refused.plus(o.Refused), out.Unplaced.plus(o.Unplaced), out.Again.plus(o.Again)
-		out.Lost, out.UnreadJobs = out.Lost.plus(o.Lost), out.UnreadJobs || o.UnreadJobs
-		if out.Ended == nil {
-			out.Ended = maps.Clone(o.Ended)
-		} else {
-			maps.Copy(out.Ended, o.Ended)
+		out.Placed, out.Pending, out.NotCreated = out.Placed.Plus(o.Placed), out.Pending.Plus(o.Pending), out.NotCreated.Plus(o.NotCreated)
+		out.Missing, out.Preempted = out.Missing.Plus(o.Missing), out.Preempted.Plus(o.Preempted)
+		out.Refused, out.Unplaced, out.Again = out.Refused.Plus(o.Refused), out.Unplaced.Plus(o.Unplaced), out.Again.Plus(o.Again)
+		out.Lost, out.Deleted, out.UnreadJobs = out.Lost.Plus(o.Lost), out.Deleted.Plus(o.Deleted), out.UnreadJobs || o.UnreadJobs
+		for pod, always := range o.Gone {
+			out.Gone[pod] = out.Gone[pod] || always
 		}
 		out.UnknownQuotas, out.UnknownClasses = out.UnknownQuotas || o.UnknownQuotas, out.UnknownClasses || o.UnknownClasses
 		out.UnmodelledQuotas = append(out.UnmodelledQuotas, o.UnmodelledQuotas...)
@@ -254,8 +256,9 @@ type Victim struct {
 	Pod *snapshot.Pod
 	// Owner is the workload that it belongs to, as Snapshot.Owner returns it.
 	Owner snapshot.Owner
-	// Orders is in how many orders it is preempted.
-	Orders int
+	// Orders is in how many orders of those that were tried, Of, it is preempted, or deleted by its Job which fails by
+	// preemption.
+	Orders, Of int
 }
 
 // Fate is the word for a workload's replacements.
@@ -275,13 +278,14 @@ const (
 type WorkloadOutcome struct {
 	snapshot.WorkloadKey
 	// Placed, Pending and NotCreated count the replacements of its evicted and preempted pods. A
-	// pod is not created while an ordered StatefulSet waits for the one before it, and where its
-	// namespace forbids its tolerations.
+	// pod is not created while an ordered StatefulSet waits for the one before it, and where admission refuses it.
 	Placed, Pending, NotCreated Range
 	// Missing, Refused, Unplaced and Again count as those of an Outcome do.
 	Missing, Refused, Unplaced, Again Range
-	// Lost counts those that are not created because the Job fails by preemption.
-	Lost Range
+	// Lost and Deleted count as those of an Outcome do, JobFails is set where some of them are those of a Job that fails by
+	// preemption.
+	Lost, Deleted Range
+	JobFails      bool
 	// AllPending counts beside the Pending replacements the pods that were Pending before and still
 	// are.
 	AllPending Range
@@ -306,12 +310,12 @@ type WorkloadOutcome struct {
 
 // join adds what another change does to the workload.
 func (w *WorkloadOutcome) join(other *WorkloadOutcome) {
-	w.Placed, w.Pending, w.NotCreated = w.Placed.plus(other.Placed), w.Pending.plus(other.Pending), w.NotCreated.plus(other.NotCreated)
-	w.Missing, w.AllPending, w.Delayed, w.Preempted = w.Missing.plus(other.Missing), w.AllPending.plus(other.AllPending), w.Delayed.plus(other.Delayed), w.Preempted.plus(other.Preempted)
+	w.Placed, w.Pending, w.NotCreated = w.Placed.Plus(other.Placed), w.Pending.Plus(other.Pending), w.NotCreated.Plus(other.NotCreated)
+	w.Missing, w.AllPending, w.Delayed, w.Preempted = w.Missing.Plus(other.Missing), w.AllPending.Plus(other.AllPending), w.Delayed.Plus(other.Delayed), w.Preempted.Plus(other.Preempted)
 	w.Proved += other.Proved
 	w.PolicyUnknown = w.PolicyUnknown || other.PolicyUnknown
-	w.Refused, w.Unplaced, w.Refusal = w.Refused.plus(other.Refused), w.Unplaced.plus(other.Unplaced), cmp.Or(w.Refusal, other.Refusal)
-	w.Again, w.Lost = w.Again.plus(other.Again), w.Lost.plus(other.Lost)
+	w.Refused, w.Unplaced, w.Refusal = w.Refused.Plus(other.Refused), w.Unplaced.Plus(other.Unplaced), cmp.Or(w.Refusal, other.Refusal)
+	w.Again, w.Lost, w.Deleted, w.JobFails = w.Again.Plus(other.Again), w.Lost.Plus(other.Lost), w.Deleted.Plus(other.Deleted), w.JobFails || other.JobFails
 	if w.Reason == "" {
 		w.Reason, w.Brief, w.Awaits = other.Reason, other.Brief, other.Awaits
 	}
@@ -343,7 +347,10 @@ func (s *simulation) try(orders int, seed uint64) *Outcome {
 		out.Cut = s.cut
 	}
 	s.prove()
-	out.Ended, out.UnreadJobs = s.failures.lost, s.failures.unread
+	out.Gone, out.UnreadJobs = make(map[*snapshot.Pod]bool, len(s.failures.lost)), s.failures.unread
+	for pod, n := range s.failures.lost {
+		out.Gone[pod] = n == out.Orders
+	}
 	out.UnmodelledStorage = s.unmodelledStorage()
 	out.UnmodelledQuotas, out.UnknownQuotas = slices.Sorted(maps.Keys(s.quotas.unmodelled)), f.snapshot.Quotas == nil
 	out.UnmodelledRanges, out.UnknownRanges = slices.Sorted(maps.Keys(s.unmodelledRanges)), f.snapshot.LimitRanges == nil
@@ -368,7 +375,7 @@ func (s *simulation) try(orders int, seed uint64) *Outcome {
 		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Name, b.Name), cmp.Compare(a.Group, b.Group))
 	})
 	for pod, n := range victims {
-		out.Victims = append(out.Victims, Victim{pod, f.snapshot.Owner(pod), n})
+		out.Victims = append(out.Victims, Victim{pod, f.snapshot.Owner(pod), n, out.Orders})
 	}
 	slices.SortFunc(out.Victims, func(a, b Victim) int { return a.Pod.Compare(b.Pod) })
 	out.Unread = slices.SortedFunc(maps.Keys(s.unread), (*snapshot.Pod).Compare)

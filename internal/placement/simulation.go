@@ -74,7 +74,9 @@ type simulation struct {
 	moment int64
 	// preempted are the victims of this order that the change does not evict. isPreempted has all of them,
 	// and the unsure pods that are gone in this order.
-	preempted   []*snapshot.Pod
+	preempted []*snapshot.Pod
+	// deleted are those that Jobs delete in this order which fail by preemption.
+	deleted     []*snapshot.Pod
 	isPreempted map[*snapshot.Pod]bool
 	// victims remembers what replaces victims of any order, unready the pods of each controller that are not
 	// ready.
@@ -287,7 +289,10 @@ func (s *simulation) wait(pod *snapshot.Pod) {
 // create queues a pod, unless its StatefulSet waits for the one before it, or its namespace
 // forbids it, a LimitRange refuses it, its PriorityClass is gone or no quota is left for it.
 func (s *simulation) create(r *replacement) {
-	if len(r.class.scheduling.Forbidden) > 0 || r.absent || r.ended || !r.created && (s.turns.held[r.workload] || s.waits(r)) {
+	if r.class.forbidden != nil && !r.waiting {
+		r.refused = r.class.forbidden
+	}
+	if r.class.forbidden != nil || r.absent || r.ended || !r.created && (s.turns.held[r.workload] || s.waits(r)) {
 		return
 	}
 	if !r.created && !r.waiting {

@@ -16,11 +16,13 @@ type tally struct {
 	// seen is set once it has an evicted or preempted pod in any order.
 	seen                                                     bool
 	placed, pending, notCreated, missing, delayed, preempted int
+	// deleted counts the pods that a Job deletes which fails by preemption.
+	deleted int
 	// refused counts those that admission refuses.
 	refused int
 	// again counts the placed ones that their node evicts again.
 	again int
-	// lost counts those that a Job does not create that fails by preemption.
+	// lost counts the pods that nothing recreates because of preemption.
 	lost int
 	// waiting counts the pods that were Pending before and still are, and those that are created instead of
 	// ones that are terminating and are Pending.
@@ -33,7 +35,7 @@ type tally struct {
 func (s *simulation) collect(out *Outcome, victims map[*snapshot.Pod]int) {
 	first := out.Orders == 0
 	for _, w := range s.workloads {
-		w.placed, w.pending, w.notCreated, w.missing, w.delayed, w.preempted, w.waiting, w.stuck, w.refused, w.again, w.lost = 0, 0, 0, 0, 0, 0, 0, nil, 0, 0, 0
+		w.placed, w.pending, w.notCreated, w.missing, w.delayed, w.preempted, w.deleted, w.waiting, w.stuck, w.refused, w.again, w.lost = 0, 0, 0, 0, 0, 0, 0, 0, nil, 0, 0, 0
 	}
 	for _, g := range s.groups {
 		g.placed, g.again, g.lost = 0, 0, 0
@@ -56,6 +58,17 @@ func (s *simulation) collect(out *Outcome, victims map[*snapshot.Pod]int) {
 		w.seen = true
 		w.preempted++
 		victims[pod]++
+		if s.loses(pod) {
+			w.lost++
+			s.failures.lost[pod]++
+		}
+	}
+	for _, pod := range s.deleted {
+		w := s.workloads[s.workload(pod)]
+		w.seen, w.JobFails = true, true
+		w.deleted++
+		victims[pod]++
+		s.failures.lost[pod]++
 	}
 	var placed, pending, notCreated, missing, refused, again, lost int
 	for _, w := range s.workloads {
@@ -68,6 +81,7 @@ func (s *simulation) collect(out *Outcome, victims map[*snapshot.Pod]int) {
 		w.AllPending.add(w.pending+w.waiting, first)
 		w.Delayed.add(w.delayed, first)
 		w.Preempted.add(w.preempted, first)
+		w.Deleted.add(w.deleted, first)
 		w.Again.add(w.again, first)
 		w.Lost.add(w.lost, first)
 		again, lost = again+w.again, lost+w.lost
@@ -86,13 +100,14 @@ func (s *simulation) collect(out *Outcome, victims map[*snapshot.Pod]int) {
 	out.Refused.add(refused, first)
 	out.Unplaced.add(missing-refused, first)
 	out.Preempted.add(len(s.preempted), first)
+	out.Deleted.add(len(s.deleted), first)
 	out.Again.add(again, first)
 	out.Lost.add(lost, first)
 }
 
 // missing reports whether it is Pending, or is not created and might be later.
 func (r *replacement) missing() bool {
-	return r.after != kept && !r.absent && !r.ended && r.node < 0 && len(r.class.scheduling.Forbidden) == 0
+	return r.after != kept && !r.absent && !r.ended && r.node < 0
 }
 
 // elsewhere counts the replacements of pods that other changes of the run evict.
@@ -144,9 +159,7 @@ func (s *simulation) countCreated(r *replacement, w *tally) {
 		w.refuse(r)
 	case r.notCreated():
 		w.notCreated++
-		if len(r.class.scheduling.Forbidden) == 0 {
-			w.missing++
-		}
+		w.missing++
 		s.behind(r, w)
 	default:
 		w.pending++
@@ -160,8 +173,12 @@ func (s *simulation) countCreated(r *replacement, w *tally) {
 }
 
 // countAbsent counts a replacement that its controller does not create in this order: as in the last one in which it
-// does. Whether it is created is not told by these counts, and where no node takes it, it is missing in any case.
+// does. Whether it is created is not told by these counts, and where no node takes it, it is missing in any case. Of
+// evicted pods verdicts say that they may be lost, of victims nothing else does.
 func (w *tally) countAbsent(r *replacement) {
+	if r.group == nil {
+		w.lost++
+	}
 	if !r.fits {
 		w.pending++
 		w.missing++

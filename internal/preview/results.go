@@ -63,6 +63,7 @@ type Summary struct {
 	EvictedAfter     int `json:"evicted_after"     tfsdk:"evicted_after"`
 	Drained          int `json:"drained"           tfsdk:"drained"`
 	Unknown          int `json:"unknown"           tfsdk:"unknown"`
+	Completed        int `json:"completed"         tfsdk:"completed"`
 	Lost             int `json:"lost"              tfsdk:"lost"`
 	LostMax          int `json:"lost_max"          tfsdk:"lost_max"`
 	Pending          int `json:"pending"           tfsdk:"pending"`
@@ -135,7 +136,7 @@ func fromWorkload(w eviction.Workload) Workload {
 
 func fromSummary(s eviction.Summary, homeless int) *Summary {
 	return &Summary{
-		Stays: s.Stays, EvictedNow: s.EvictedNow, EvictedAfter: s.EvictedAfter, Drained: s.Drained, Unknown: s.Unknown,
+		Stays: s.Stays, EvictedNow: s.EvictedNow, EvictedAfter: s.EvictedAfter, Drained: s.Drained, Unknown: s.Unknown, Completed: s.Completed,
 		Lost: s.LostPods().Min, LostMax: s.LostPods().Max, Pending: s.Pending.Min, PendingMax: s.Pending.Max, Preempted: s.Preempted.Max, EvictedAgain: s.Again.Max, NotReschedulable: homeless,
 	}
 }

@@ -62,7 +62,7 @@ type replaced struct {
 func expected(s *snapshot.Snapshot, report *eviction.Report, d planner.NodeDrain) []*replaced {
 	homeless := map[types.UID]bool{}
 	for _, v := range report.Pods {
-		homeless[v.Pod.UID] = v.Lost || v.NoPlace || v.Rejected || v.MayFail()
+		homeless[v.Pod.UID] = v.Lost || v.NoPlace && !v.Rejected() || v.MayFail()
 	}
 	pending := map[snapshot.WorkloadKey]int{}
 	for _, w := range report.Workloads() {

@@ -101,7 +101,7 @@ func TestAccEvictionPreview_preemptionOutOfAProtectedNamespace(t *testing.T) {
 		acctest.WantAll(t, tf.Plan(t, taints, config(map[string]any{attribute: value})).Diagnostics.Errors(), attribute, prod+"/resident", "Preemption by replacements evicts elsewhere")
 	}
 	d := tf.Settle(t, taints, config(map[string]any{"max_pods": 2}))
-	acctest.WantAll(t, d.Warnings(), "evicts 1 pod: 1 preempted elsewhere", "LOST 1  Pod "+prod+"/resident", "no controller; preempted")
+	acctest.WantAll(t, d.Warnings(), "evicts 1 pod: 1 lost, 1 preempted elsewhere", "LOST 1  Pod "+prod+"/resident", "no controller; preempted")
 	acctest.Until(t, "the resident is gone, and the urgent pod has its place", func(ctx context.Context) (bool, error) {
 		_, err := m.c.Admin.CoreV1().Pods(prod).Get(ctx, "resident", metav1.GetOptions{})
 		if err == nil {

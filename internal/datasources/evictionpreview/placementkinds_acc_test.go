@@ -263,7 +263,7 @@ func (c *placed) add(class string, w *placement.WorkloadOutcome, n int, predicte
 func (p *places) failing(report *eviction.Report) {
 	p.fails, p.mayFail = map[string]placement.Range{}, map[string]bool{}
 	for _, w := range report.Outcome().Workloads {
-		if w.Namespace == p.namespace && w.Lost.Max > 0 {
+		if w.Namespace == p.namespace && w.JobFails {
 			p.mayFail[w.Name] = true
 		}
 	}

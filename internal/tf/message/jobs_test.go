@@ -27,7 +27,8 @@ func TestPreview_ofJobs(t *testing.T) {
 		summary, says string
 	}{
 		"one that fails":                 {jobs: map[types.UID]*snapshot.Job{"job": {}}, summary: "evicts 1 pod: 1 lost", says: "LOST    1     Job app/batch  0s    its Job fails"},
-		"one that fails with other pods": {jobs: map[types.UID]*snapshot.Job{"job": {}}, others: []*snapshot.Pod{of("b", "n2"), of("c", "n2")}, summary: "evicts 1 pod: 1 lost", says: "its Job fails, deletes 2 more"},
+		"one that fails with other pods": {jobs: map[types.UID]*snapshot.Job{"job": {}}, others: []*snapshot.Pod{of("b", "n2"), of("c", "n2")}, summary: "evicts 1 pod: 3 lost (2 deleted by failed Jobs)", says: "its Job fails, deletes 2 more"},
+		"one that may fail with others":  {jobs: map[types.UID]*snapshot.Job{"job": {OnlyFailed: true}}, others: []*snapshot.Pod{of("b", "n2"), of("c", "n2")}, summary: "evicts 1 pod: 0-3 lost (0-2 deleted by failed Jobs)", says: "LOST?  0-1  Job app/batch  0s  its Job may fail, deletes 2 more"},
 		"an index that fails":            {jobs: map[types.UID]*snapshot.Job{"job": {BackoffLimit: 9, PerIndex: new(int32(0))}}, summary: "evicts 1 pod: 1 lost", says: "its index fails"},
 		"one that goes on":               {jobs: map[types.UID]*snapshot.Job{"job": {BackoffLimit: 6}}, summary: "evicts 1 pod", says: "fits elsewhere"},
 		"one that was not read":          {summary: "evicts 1 pod", says: unknown},

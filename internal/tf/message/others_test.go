@@ -30,7 +30,7 @@ func TestPreview_countsWhatOtherResourcesEvict(t *testing.T) {
 		exceedsMaxPending string
 	}{
 		"both evict pods": {
-			own: 1, others: others, summary: `Applying dedicated=gpu:NoExecute to node "worker-3" evicts 1 pod: 1 pending`,
+			own: 1, others: others, summary: `Applying dedicated=gpu:NoExecute to node "worker-3" evicts 1 pod: 1 pending, 1 pending of other resources`,
 			detail: "Other resources of this plan evict 1 pod as well: 2 pending in all.", exceedsMaxPending: "2 pods would stay Pending, and max_pending allows 0 (1 evicted by other resources)",
 		},
 		"others alone do": {

@@ -38,7 +38,7 @@ func LogPods(ctx context.Context, s Subject, report *eviction.Report) {
 	outcome := report.Outcome()
 	for _, victim := range outcome.Victims {
 		tflog.Info(ctx, s.String(), map[string]any{
-			"pod": victim.Pod.Key(), "node": victim.Pod.Node, "verdict": "preempted", "reason": fmt.Sprintf("is preempted in %d of %d orders", victim.Orders, outcome.Orders),
+			"pod": victim.Pod.Key(), "node": victim.Pod.Node, "verdict": "preempted", "reason": fmt.Sprintf("is preempted in %d of %d orders", victim.Orders, victim.Of),
 		})
 	}
 }

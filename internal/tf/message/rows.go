@@ -18,7 +18,6 @@ type danger int
 const (
 	strandedPods danger = iota
 	lostPods
-	refusedPods
 	uncreatedPods
 	pendingPods
 	perhapsPending
@@ -34,7 +33,7 @@ const (
 
 // String is the word for it in a table.
 func (d danger) String() string {
-	return [...]string{"STRANDED", "LOST", "REFUSED", "NOT CREATED", "PENDING", "PENDING?", "LOST?", "AGAIN", "MAYBE", "PREEMPT", "PDB", "DAEMON", "STAYS", "ok"}[d]
+	return [...]string{"STRANDED", "LOST", "NOT CREATED", "PENDING", "PENDING?", "LOST?", "AGAIN", "MAYBE", "PREEMPT", "PDB", "DAEMON", "STAYS", "ok"}[d]
 }
 
 // row is a workload in a table.
@@ -124,12 +123,8 @@ func (c *census) row() row {
 		set(strandedPods, exactly(c.stranded), c.pods(), "tolerates the old taint")
 	case s.Lost > 0:
 		set(lostPods, exactly(s.Lost), s.Lost, c.lost())
-	case c.Owner.Kind == barePod && s.Preempted.Max > 0:
-		set(lostPods, s.Preempted, s.Preempted.Max, "no controller; preempted")
-	case s.Ended.Max > 0:
-		c.ended(set)
-	case s.Rejected > 0:
-		set(refusedPods, exactly(s.Rejected), c.leaves(), "namespace forbids it")
+	case s.Preempting.Max > 0:
+		c.lostByPreemption(set)
 	case s.Refused.Max > 0:
 		set(uncreatedPods, s.Refused, c.leaves(), c.uncreated())
 	case s.Pending.Max > 0 && len(c.evicted) == 0 && s.Preempted.Max == 0:
@@ -139,7 +134,7 @@ func (c *census) row() row {
 	case s.Pending.Max > 0:
 		set(perhapsPending, s.Pending, c.leaves(), c.perhaps())
 	case s.MayBeLost > 0:
-		set(perhapsLost, s.LostPods(), c.leaves(), c.perhapsLost())
+		set(perhapsLost, eviction.Range{Max: s.MayBeLost}, c.leaves(), c.perhapsLost())
 	default:
 		c.calmer(set)
 	}
@@ -147,13 +142,20 @@ func (c *census) row() row {
 	return r
 }
 
-// ended judges a workload whose Job fails by preemption.
-func (c *census) ended(set func(danger, eviction.Range, int, string)) {
-	if c.Summary.Ended.Min > 0 {
-		set(lostPods, c.Summary.Ended, c.leaves(), "its Job fails by preemption")
-	} else {
-		set(perhapsLost, c.Summary.Ended, c.leaves(), "its Job may fail by preemption")
+// lostByPreemption judges a workload that loses pods by preemption.
+func (c *census) lostByPreemption(set func(danger, eviction.Range, int, string)) {
+	d, is, not := lostPods, "fails", "not recreated"
+	if c.Summary.Preempting.Min == 0 && c.Owner.Kind != barePod {
+		d, is, not = perhapsLost, "may fail", "may not be recreated"
 	}
+	why := "preempted; " + not
+	switch {
+	case c.Outcome.JobFails:
+		why = "its Job " + is + " by preemption" + c.deletes()
+	case c.Owner.Kind == barePod:
+		why = "no controller; preempted"
+	}
+	set(d, c.Summary.Preempting, c.leaves(), why)
 }
 
 // rowName names a workload in a table.
@@ -193,7 +195,7 @@ func (c *census) calmer(set func(danger, eviction.Range, int, string)) {
 
 // beside adds what else there is to tell.
 func (c *census) beside(r *row) {
-	if c.localData && r.danger != refusedPods {
+	if c.localData {
 		r.why += "; emptyDir gone"
 	}
 	if c.beyond != nil && r.danger != beyondBudget {
@@ -226,7 +228,21 @@ func (c *census) lost() string {
 // perhapsLost words why it is not certain that pods are recreated.
 func (c *census) perhapsLost() string {
 	at := slices.IndexFunc(c.evicted, func(v eviction.PodVerdict) bool { return v.MayBeLost })
-	return c.evicted[at].Perhaps
+	switch {
+	case at < 0 && c.Owner.Kind == barePod:
+		return "no controller; " + c.doubt()
+	case at < 0:
+		return "may not be recreated; " + c.doubt()
+	}
+	return c.evicted[at].Perhaps + c.deletes()
+}
+
+// deletes words how many other pods a failed Job deletes, "" for none.
+func (c *census) deletes() string {
+	if c.Summary.Ended.Max == 0 {
+		return ""
+	}
+	return fmt.Sprintf(", deletes %d more", c.Summary.Ended.Max)
 }
 
 // uncreated words which quota keeps replacements from being created, and how many others find no node.

@@ -316,11 +316,11 @@ func effect(total eviction.Summary, report *eviction.Report) string {
 		// A drain leaves no doubt which pods it deletes.
 		out = "deletes " + Count(total.Evicted(), "pod") + ", bypassing PodDisruptionBudgets"
 	case total.Evicted() == 0:
-		out = "may evict " + Count(total.MayLeave(), "pod")
-	case total.MayLeave() == 0:
+		out = "may evict " + Count(total.Unknown, "pod")
+	case total.Unknown == 0:
 		out = "evicts " + Count(total.Evicted(), "pod")
 	default:
-		out = fmt.Sprintf("evicts %s and may evict %d more", Count(total.Evicted(), "pod"), total.MayLeave())
+		out = fmt.Sprintf("evicts %s and may evict %d more", Count(total.Evicted(), "pod"), total.Unknown)
 	}
 	var dangers []string
 	add := func(n eviction.Range, what string) {
@@ -328,14 +328,17 @@ func effect(total eviction.Summary, report *eviction.Report) string {
 			dangers = append(dangers, Number(n)+" "+what)
 		}
 	}
-	add(total.LostPods(), "lost")
-	add(exactly(total.Rejected), "refused")
-	pending := "pending"
+	lost, pending := "lost", "pending"
+	if total.Ended.Max > 0 {
+		lost = fmt.Sprintf("lost (%s deleted by failed Jobs)", Number(total.Ended))
+	}
+	add(total.LostPods(), lost)
 	if total.Awaiting > 0 {
 		pending = fmt.Sprintf("pending (%d until new machines are ready)", total.Awaiting)
 	}
 	add(total.Refused, "not created")
 	add(total.Unplaced, pending)
+	add(report.Outcome().Others.Caused(), "pending of other resources")
 	add(total.Again, "evicted repeatedly")
 	add(total.Preempted, "preempted elsewhere")
 	add(exactly(beyond(report)), "beyond a PodDisruptionBudget")

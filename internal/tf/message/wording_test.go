@@ -47,7 +47,9 @@ func leaving(n int, owner string, verdict eviction.Verdict, change ...func(*evic
 			Owner:   snapshot.Owner{Group: "apps", Kind: kind, Name: name},
 			Verdict: verdict, Reason: "does not tolerate dedicated=gpu:NoExecute",
 		}
+		v.Pod.Controller = &snapshot.Controller{Owner: v.Owner}
 		if owner == "" {
+			v.Pod.Controller = nil
 			v.Pod.Name, v.Owner, v.Lost = fmt.Sprintf("bare-%d", i), snapshot.Owner{}, v.Leaves()
 		}
 		for _, c := range change {
@@ -60,7 +62,6 @@ func leaving(n int, owner string, verdict eviction.Verdict, change ...func(*evic
 
 func lost(v *eviction.PodVerdict)         { v.Lost = true }
 func stuck(v *eviction.PodVerdict)        { v.NoPlace = true }
-func rejected(v *eviction.PodVerdict)     { v.Rejected, v.NoPlace = true, true }
 func misscheduled(v *eviction.PodVerdict) { v.Misscheduled = true }
 func done(v *eviction.PodVerdict)         { v.Pod.Completed = true }
 func hedged(v *eviction.PodVerdict)       { v.Hedged = true }
@@ -104,8 +105,8 @@ func TestPreview_summaries(t *testing.T) {
 		{name: "a pod that is both lost and stuck is lost", subject: one, report: reportOf(leaving(1, "Job/j", eviction.Drained, lost, stuck)), want: `Applying dedicated=gpu:NoExecute to node "worker-3" evicts 1 pod: 1 lost`},
 		{
 			name: "every way not to come back, each pod once", subject: one,
-			report: reportOf(leaving(1, "", eviction.EvictedNow), leaving(3, "StatefulSet/s", eviction.EvictedNow), leaving(4, "DaemonSet/agent", eviction.EvictedNow, stuck), leaving(2, "Deployment/web", eviction.EvictedNow, stuck, rejected)),
-			want:   `Applying dedicated=gpu:NoExecute to node "worker-3" evicts 10 pods: 1 lost, 2 refused, 4 of DaemonSets`,
+			report: reportOf(leaving(1, "", eviction.EvictedNow), leaving(3, "StatefulSet/s", eviction.EvictedNow), leaving(4, "DaemonSet/agent", eviction.EvictedNow, stuck), leaving(2, "Deployment/web", eviction.EvictedNow)),
+			want:   `Applying dedicated=gpu:NoExecute to node "worker-3" evicts 10 pods: 1 lost, 4 of DaemonSets`,
 		},
 		{
 			name: "NoSchedule strands pods that another node would take", subject: refusesNoSchedule, report: reportOf(leaving(2, "Deployment/web", eviction.Stays, stranded)),
@@ -232,20 +233,20 @@ func TestPreview_sortsByDanger(t *testing.T) {
 	summary, detail := Preview(subject, reportOf(
 		leaving(5, "Deployment/calm", eviction.EvictedNow), leaving(9, "Deployment/calmer", eviction.EvictedNow), leaving(1, "StatefulSet/stays", eviction.Stays, stuck),
 		leaving(2, "DaemonSet/agent", eviction.EvictedNow, stuck), leaving(2, "Deployment/guarded", eviction.EvictedAfter, over), leaving(1, "Deployment/perhaps", eviction.Unknown),
-		leaving(1, "Deployment/refused", eviction.EvictedNow, rejected), leaving(1, "", eviction.EvictedNow), leaving(1, "Deployment/stranded", eviction.EvictedNow, stranded),
+		leaving(1, "", eviction.EvictedNow), leaving(1, "Deployment/stranded", eviction.EvictedNow, stranded),
 	))
 	var got []string
 	for _, line := range listLines(detail) {
 		got = append(got, strings.Join(strings.Fields(line)[:4], " "))
 	}
 	want := []string{
-		"STRANDED 1 Deployment app/stranded", "LOST 1 Pod app/bare-0", "REFUSED 1 Deployment app/refused", "MAYBE 1 Deployment app/perhaps", "PDB 2 Deployment app/guarded",
+		"STRANDED 1 Deployment app/stranded", "LOST 1 Pod app/bare-0", "MAYBE 1 Deployment app/perhaps", "PDB 2 Deployment app/guarded",
 		"DAEMON 2 DaemonSet app/agent", "STAYS 1 StatefulSet app/stays", "ok 9 Deployment app/calmer", "ok 5 Deployment app/calm",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
-	if want := "evicts 21 pods and may evict 1 more: 1 lost, 1 refused, 1 beyond a PodDisruptionBudget, 2 of DaemonSets;"; !strings.Contains(summary, want) {
+	if want := "evicts 20 pods and may evict 1 more: 1 lost, 1 beyond a PodDisruptionBudget, 2 of DaemonSets;"; !strings.Contains(summary, want) {
 		t.Errorf("%q does not say %q", summary, want)
 	}
 }
