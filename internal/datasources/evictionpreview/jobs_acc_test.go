@@ -5,6 +5,7 @@ package evictionpreview_test
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -27,7 +28,7 @@ func TestAccEvictionPreview_aJobFailsByItsBackoffLimit(t *testing.T) {
 		says, rest string
 		pods       int32
 	}{
-		"no retries":              {says: "evicts 1 pod: 1 lost", rest: "its Job fails: backoffLimit 0, which deletes 1 more"},
+		"no retries":              {says: "evicts 1 pod: 2 lost (1 deleted by failed Jobs)", rest: "its Job fails: backoffLimit 0, which deletes 1 more"},
 		"disruptions are ignored": {policy: ignoring, says: "evicts 1 pod**", rest: "fits elsewhere", pods: 2},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -87,6 +88,52 @@ func TestAccEvictionPreview_aJobFailsByItsBackoffLimit(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestAccEvictionPreview_aJobFailsByPreemption: a replacement takes the place of one pod of a Job without retries, and the Job
+// deletes the other one, which runs on a node of its own.
+func TestAccEvictionPreview_aJobFailsByPreemption(t *testing.T) {
+	t.Parallel()
+	m := newMove(t)
+	m.deployment("urgent", m.urgent("3Gi", corev1.PreemptLowerPriority))
+	m.running(1)
+	for _, name := range []string{m.to, m.pool + "-other"} {
+		m.node(name, "4Gi", nil)
+	}
+	spec := corev1.PodSpec{
+		RestartPolicy: corev1.RestartPolicyNever, TerminationGracePeriodSeconds: new(int64(1)), Containers: []corev1.Container{{Name: "main", Image: "example.com/app"}},
+		Affinity: &corev1.Affinity{NodeAffinity: &corev1.NodeAffinity{RequiredDuringSchedulingIgnoredDuringExecution: &corev1.NodeSelector{NodeSelectorTerms: []corev1.NodeSelectorTerm{
+			{MatchExpressions: []corev1.NodeSelectorRequirement{{Key: corev1.LabelHostname, Operator: corev1.NodeSelectorOpIn, Values: []string{m.to, m.pool + "-other"}}}},
+		}}}},
+	}
+	memory("3Gi")(&spec)
+	_, err := m.c.Admin.BatchV1().Jobs(m.namespace).Create(t.Context(), &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Name: "batch"}, Spec: batchv1.JobSpec{
+		Parallelism: new(int32(2)), Completions: new(int32(2)), BackoffLimit: new(int32(0)), Template: corev1.PodTemplateSpec{Spec: spec},
+	}}, metav1.CreateOptions{})
+	m.must(err)
+	m.running(3)
+	config := map[string]any{"node_name": m.from, "taints": acctest.Objects(t, "dedicated=gpu:NoExecute")}
+	preview, d := (&acctest.Terraform{Provider: m.c.Provider(t)}).Data(t, "kubetaint_eviction_preview", config)
+	if d.Errors() != "" {
+		t.Fatal(d.Errors())
+	}
+	for name, want := range map[string]int64{"lost": 2, "lost_max": 2, "preempted": 1, "pending_max": 0} {
+		if got := preview["summary"].(map[string]any)[name]; got != want {
+			t.Errorf("%s is %v, want %d", name, got, want)
+		}
+	}
+	acctest.WantAll(t, fmt.Sprint(preview["markdown"]), "evicts 1 pod: 2 lost (1 deleted by failed Jobs), 1 preempted elsewhere", "its Job fails by preemption, deletes 1 more")
+	config["evictions"] = map[string]any{"max_pods": 2, "max_lost": 1}
+	taints := &acctest.Instance{Type: "kubetaint_node_taints"}
+	acctest.WantAll(t, (&acctest.Terraform{Provider: m.c.Provider(t)}).Plan(t, taints, config).Diagnostics.Errors(), "3 pods would be evicted (2 elsewhere, by preemption), and max_pods allows 2", "2 pods would be lost, and max_lost allows 1")
+	m.c.Patch(t, m.from, `{"spec":{"taints":[{"key":"dedicated","value":"gpu","effect":"NoExecute"}]}}`)
+	acctest.Until(t, "the urgent pod runs elsewhere, and no pod of the Job is left", func(ctx context.Context) (bool, error) {
+		if err := endStopped(ctx, m.c, m.namespace); err != nil {
+			return false, err
+		}
+		urgent := m.count(ctx, func(p *corev1.Pod) bool { return p.Labels["app"] == "urgent" && p.Spec.NodeName != m.from && p.Status.Phase == corev1.PodRunning })
+		return urgent == 1 && m.count(ctx, func(p *corev1.Pod) bool { return p.Labels["app"] != "urgent" && p.Status.Phase == corev1.PodRunning }) == 0, nil
+	})
 }
 
 // endStopped does what a kubelet does with the pods that are deleted once their containers have stopped.
