@@ -29,7 +29,7 @@ const (
 func ArgoRollouts(t testing.TB) *Cluster {
 	t.Helper()
 	program := OnRequest(t, argoEnv, "the controller of Argo Rollouts", "testacc-argo")
-	c := Own(t)
+	c := StartCluster(t)
 	c.defineAll(t, filepath.Join(moduleDir(t, "argo-rollouts", "github.com/argoproj/argo-rollouts"), "manifests", "crds"))
 	c.beside(t, program, "--kubeconfig="+filepath.Join(c.Dir(t), "kubeconfig"), "--leader-elect=false",
 		// Ports of its own choice, which no client uses.
@@ -43,7 +43,7 @@ func ArgoRollouts(t testing.TB) *Cluster {
 func Kruise(t testing.TB) *Cluster {
 	t.Helper()
 	program := OnRequest(t, kruiseEnv, "the controllers of OpenKruise", "testacc-kruise")
-	c := Own(t)
+	c := StartCluster(t)
 	c.defineAll(t, filepath.Join(moduleDir(t, "kruise", "github.com/openkruise/kruise"), "config", "crd", "bases"))
 	c.beside(t, program, "--kubeconfig="+filepath.Join(c.Dir(t), "kubeconfig"))
 	return c

@@ -80,8 +80,8 @@ func (p *Pool) Scale(replicas int) {
 	must(p.t, err)
 }
 
-// Vanish deletes the MachineSet, and waits until it is gone. Its machines go after it.
-func (p *Pool) Vanish() {
+// DeleteAndWait deletes the MachineSet, and waits until it is gone. Its machines go after it.
+func (p *Pool) DeleteAndWait() {
 	p.t.Helper()
 	p.c.Remove(p.t, p.Thing)
 }
@@ -90,7 +90,7 @@ func (p *Pool) Vanish() {
 // first. It returns the UID of the new one.
 func (p *Pool) Recreate() string {
 	p.t.Helper()
-	p.Vanish()
+	p.DeleteAndWait()
 	return string(p.c.Make(p.t, p.Thing, p.content).GetUID())
 }
 
@@ -144,9 +144,9 @@ func (p *Pool) Keep() {
 	p.content = map[string]any{"metadata": map[string]any{"labels": object.GetLabels(), "annotations": object.GetAnnotations()}, "spec": object.Object["spec"]}
 }
 
-// Doom deletes the MachineSet in the foreground: it stays, and its controller makes no
+// DeleteForeground deletes the MachineSet in the foreground: it stays, and its controller makes no
 // machine any more, until the last of its machines is gone.
-func (p *Pool) Doom() {
+func (p *Pool) DeleteForeground() {
 	p.t.Helper()
 	policy := metav1.DeletePropagationForeground
 	must(p.t, p.c.things(p.t, p.Thing).Delete(p.t.Context(), p.Name, metav1.DeleteOptions{PropagationPolicy: &policy}))

@@ -83,10 +83,10 @@ func (b *testbed) stop() error {
 	return errors.Join(b.stdin.Close(), b.ended.Wait())
 }
 
-// Own starts a cluster for this test alone, with these flags of "testbed run": one that
+// StartCluster starts a cluster for this test alone, with these flags of "testbed run": one that
 // may be broken, or that is configured in a way of its own. The test is skipped where
 // there is no test bed.
-func Own(t testing.TB, flags ...string) *Cluster {
+func StartCluster(t testing.TB, flags ...string) *Cluster {
 	t.Helper()
 	Connect(t)
 	if os.Getenv(testbedEnv) == "" {

@@ -90,8 +90,8 @@ func (c *Cluster) UninstallWidgets() {
 	c.api.Withdraw(group.WithResource("widgets"), group.WithResource("gadgets"))
 }
 
-// Own gives an object an owner, as an operator does.
-func (c *Cluster) Own(t testing.TB, thing Thing, owner *unstructured.Unstructured) {
+// SetOwner gives an object an owner, as an operator does.
+func (c *Cluster) SetOwner(t testing.TB, thing Thing, owner *unstructured.Unstructured) {
 	t.Helper()
 	c.Change(t, thing, "operator", fmt.Sprintf(`{"metadata":{"ownerReferences":[{"apiVersion":%q,"kind":%q,"name":%q,"uid":%q}]}}`,
 		owner.GetAPIVersion(), owner.GetKind(), owner.GetName(), owner.GetUID()))

@@ -107,7 +107,7 @@ func TestMade_keepsWhatAdmissionDoesNotChange(t *testing.T) {
 	t.Parallel()
 	p := pod("p", "n1")
 	p.Scheduling.NodeSelector, p.Scheduling.Preferred = map[string]string{"pool": "a"}, []corev1.PreferredSchedulingTerm{{Weight: 7}}
-	next := newEvaluation(newWorld(node("n1")).run(p).admitting(nil).Snapshot, Change{}, ComparisonOff).made(p, p.Scheduling)
+	next := newEvaluation(newWorld(node("n1")).run(p).admitting(nil).Snapshot, Scenario{}, ComparisonOff).made(p, p.Scheduling)
 	if len(next.Tolerations) != 1 || next.NodeSelector["pool"] != "a" || len(next.Preferred) != 1 || next.Preferred[0].Weight != 7 {
 		t.Errorf("it is made as %+v", next)
 	}

@@ -23,23 +23,23 @@ func TestSimulate_aDaemonSetTakesRoomOnANodeThatItsTemplateFits(t *testing.T) {
 	pooled := map[string]string{"kubernetes.io/hostname": "n2", "pool": "gpu"}
 	for name, tt := range map[string]struct {
 		before   []corev1.Taint
-		change   Change
+		change   Scenario
 		template corev1.PodSpec
 		priority int32
 		others   []*snapshot.Pod
 		pending  placement.Range
 		victims  int
 	}{
-		"the taint that kept it away is removed": {before: x, change: Change{Taints: map[string][]corev1.Taint{"n2": nil}}, priority: 9, pending: one},
-		"it has the priority of the evicted pod": {before: x, change: Change{Taints: map[string][]corev1.Taint{"n2": nil}}, pending: either},
-		"another taint keeps it away":            {before: x, change: Change{Taints: map[string][]corev1.Taint{"n2": y}}, priority: 9, pending: one},
-		"it tolerated the taint before":          {before: x, change: Change{Taints: map[string][]corev1.Taint{"n2": nil}}, template: corev1.PodSpec{Tolerations: []corev1.Toleration{exists("x", "")}}, priority: 9, pending: none},
-		"a label that it requires comes":         {change: Change{Labels: map[string]map[string]string{"n2": pooled}}, template: corev1.PodSpec{NodeSelector: map[string]string{"pool": "gpu"}}, priority: 9, pending: one},
-		"a label comes that it does not require": {change: Change{Labels: map[string]map[string]string{"n2": pooled}}, priority: 9, pending: none},
-		"the node still lacks a label":           {before: x, change: Change{Taints: map[string][]corev1.Taint{"n2": nil}}, template: corev1.PodSpec{NodeSelector: map[string]string{"pool": "gpu"}}, priority: 9, pending: none},
-		"a drained node gets none":               {before: x, change: Change{Taints: map[string][]corev1.Taint{"n2": nil}, Drains: map[string]bool{"n2": true}}, priority: 9, pending: one},
-		"it runs there already":                  {before: x, change: Change{Taints: map[string][]corev1.Taint{"n2": nil}}, priority: 9, others: []*snapshot.Pod{pod("log-2", "n2", ownedBy("DaemonSet", "log"), pinned("n2"), asking(0, 0))}, pending: none},
-		"it preempts a pod that the node has":    {before: x, change: Change{Taints: map[string][]corev1.Taint{"n2": nil}}, priority: 9, others: []*snapshot.Pod{other("calm", "n2", asking(1, 1))}, pending: one, victims: 1},
+		"the taint that kept it away is removed": {before: x, change: Scenario{Taints: map[string][]corev1.Taint{"n2": nil}}, priority: 9, pending: one},
+		"it has the priority of the evicted pod": {before: x, change: Scenario{Taints: map[string][]corev1.Taint{"n2": nil}}, pending: either},
+		"another taint keeps it away":            {before: x, change: Scenario{Taints: map[string][]corev1.Taint{"n2": y}}, priority: 9, pending: one},
+		"it tolerated the taint before":          {before: x, change: Scenario{Taints: map[string][]corev1.Taint{"n2": nil}}, template: corev1.PodSpec{Tolerations: []corev1.Toleration{exists("x", "")}}, priority: 9, pending: none},
+		"a label that it requires comes":         {change: Scenario{Labels: map[string]map[string]string{"n2": pooled}}, template: corev1.PodSpec{NodeSelector: map[string]string{"pool": "gpu"}}, priority: 9, pending: one},
+		"a label comes that it does not require": {change: Scenario{Labels: map[string]map[string]string{"n2": pooled}}, priority: 9, pending: none},
+		"the node still lacks a label":           {before: x, change: Scenario{Taints: map[string][]corev1.Taint{"n2": nil}}, template: corev1.PodSpec{NodeSelector: map[string]string{"pool": "gpu"}}, priority: 9, pending: none},
+		"a drained node gets none":               {before: x, change: Scenario{Taints: map[string][]corev1.Taint{"n2": nil}, Drains: map[string]bool{"n2": true}}, priority: 9, pending: one},
+		"it runs there already":                  {before: x, change: Scenario{Taints: map[string][]corev1.Taint{"n2": nil}}, priority: 9, others: []*snapshot.Pod{pod("log-2", "n2", ownedBy("DaemonSet", "log"), pinned("n2"), asking(0, 0))}, pending: none},
+		"it preempts a pod that the node has":    {before: x, change: Scenario{Taints: map[string][]corev1.Taint{"n2": nil}}, priority: 9, others: []*snapshot.Pod{other("calm", "n2", asking(1, 1))}, pending: one, victims: 1},
 	} {
 		log := pod("log-1", "n1", ownedBy("DaemonSet", "log"), asking(1, 1), ranked(tt.priority), pinned("n1"), tolerating(exists("evict", "")))
 		tt.template.Tolerations = append(tt.template.Tolerations, exists("evict", ""))
@@ -70,18 +70,18 @@ func TestArrivals_areOnNodesThatTheChangeOpens(t *testing.T) {
 		return map[snapshot.WorkloadKey]Planned{log: {After: []corev1.Toleration{exists("y", "")}, Sure: sure}}
 	}
 	for name, tt := range map[string]struct {
-		change Change
+		change Scenario
 		want   int
 	}{
 		"a taint is removed":                                    {tainting("n2"), 1},
 		"no taint is removed":                                   {tainting("n2", "x:NoSchedule"), 0},
 		"another taint comes in its place":                      {tainting("n2", "y:NoSchedule"), 0},
-		"another taint comes that the plan has it tolerate":     {Change{Taints: tainting("n2", "y:NoSchedule").Taints, Tolerations: tolerates(true)}, 1},
-		"another taint comes that it may come to tolerate":      {Change{Taints: tainting("n2", "y:NoSchedule").Taints, Tolerations: tolerates(false)}, 0},
-		"the node is drained":                                   {Change{Taints: tainting("n2").Taints, Drains: draining("n2").Drains}, 0},
-		"the node is deleted":                                   {Change{Taints: tainting("n2").Taints, Closed: map[string]bool{"n2": true}}, 0},
-		"a taint stays that the plan has it tolerate by then":   {Change{Taints: tainting("n2", "x:NoSchedule").Taints, Tolerations: map[snapshot.WorkloadKey]Planned{log: {After: []corev1.Toleration{exists("x", "")}, Sure: true}}}, 0},
-		"no taint is removed, and a node label that it has not": {Change{Taints: tainting("n2", "x:NoSchedule").Taints, Labels: map[string]map[string]string{"n2": {"a": "b"}}}, 0},
+		"another taint comes that the plan has it tolerate":     {Scenario{Taints: tainting("n2", "y:NoSchedule").Taints, Tolerations: tolerates(true)}, 1},
+		"another taint comes that it may come to tolerate":      {Scenario{Taints: tainting("n2", "y:NoSchedule").Taints, Tolerations: tolerates(false)}, 0},
+		"the node is drained":                                   {Scenario{Taints: tainting("n2").Taints, Drains: draining("n2").Drains}, 0},
+		"the node is deleted":                                   {Scenario{Taints: tainting("n2").Taints, Closed: map[string]bool{"n2": true}}, 0},
+		"a taint stays that the plan has it tolerate by then":   {Scenario{Taints: tainting("n2", "x:NoSchedule").Taints, Tolerations: map[snapshot.WorkloadKey]Planned{log: {After: []corev1.Toleration{exists("x", "")}, Sure: true}}}, 0},
+		"no taint is removed, and a node label that it has not": {Scenario{Taints: tainting("n2", "x:NoSchedule").Taints, Labels: map[string]map[string]string{"n2": {"a": "b"}}}, 0},
 	} {
 		w := newWorld(node("n1"), node("n2", "x:NoSchedule")).run(
 			pod("web", "n1", bare), pod("log-b", "n1", ownedBy("DaemonSet", "log"), pinned("n1"), asking(1, 1)), pod("log-a", "n3", ownedBy("DaemonSet", "log"), pinned("n3")),

@@ -21,7 +21,7 @@ import (
 // than any node has, and one in forty has a volume on its node. Each Deployment has a
 // scheduling of its own, though a snapshot of a cluster shares equal ones: searches that
 // could be shared are made again for each.
-func big(elsewhere int) (*snapshot.Snapshot, Change) {
+func big(elsewhere int) (*snapshot.Snapshot, Scenario) {
 	const nodes, changed, perNode, daemons = 5000, 500, 30, 6
 	w := newWorld()
 	name := func(i int) string { return fmt.Sprintf("node-%04d", i) }
@@ -84,7 +84,7 @@ func big(elsewhere int) (*snapshot.Snapshot, Change) {
 	for i := range elsewhere {
 		add(i, changed+i%(nodes-changed))
 	}
-	change := Change{Taints: map[string][]corev1.Taint{}}
+	change := Scenario{Taints: map[string][]corev1.Taint{}}
 	for i := range changed {
 		change.Taints[name(i)] = taintsOf("dedicated=gpu:NoExecute")
 	}

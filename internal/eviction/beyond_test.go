@@ -20,7 +20,7 @@ func TestEvaluate_podsBeyondAPodDisruptionBudget(t *testing.T) {
 	deleting, selected := draining("n1"), draining("n1")
 	deleting.Deletes, selected.Selects = true, func(p *snapshot.Pod) bool { return p.Name == "p0" || p.Namespace != "app" }
 	for name, tt := range map[string]struct {
-		change  Change
+		change  Scenario
 		allowed int32
 		want    *Beyond
 	}{

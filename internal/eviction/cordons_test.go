@@ -24,7 +24,7 @@ func TestEvaluate_aPodThatToleratesACordonReturnsToTheDrainedNode(t *testing.T) 
 	for name, tt := range map[string]struct {
 		pod    *snapshot.Pod
 		beside *snapshot.Pod
-		change Change
+		change Scenario
 		back   bool
 	}{
 		"it tolerates the cordon":                             {pod: pod("p", "n1", cordon, asking(4, 4)), change: draining("n1"), back: true},

@@ -101,10 +101,10 @@ func (e *evaluation) successor(template *snapshot.Scheduling, node string) *snap
 	return s
 }
 
-// dismiss is the DaemonSet controller's own part in what becomes of a pod: it deletes
+// daemonSetDeletion is the DaemonSet controller's own part in what becomes of a pod: it deletes
 // one whose node its template does not select or, of NoExecute taints, not tolerate. How
 // long it tolerates them does not matter to it.
-func (e *evaluation) dismiss(v *PodVerdict, node changedNode, template *snapshot.Scheduling) {
+func (e *evaluation) daemonSetDeletion(v *PodVerdict, node changedNode, template *snapshot.Scheduling) {
 	if v.Verdict == EvictedNow {
 		return
 	}

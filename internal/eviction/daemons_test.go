@@ -23,8 +23,8 @@ func (w world) template(name string, spec corev1.PodSpec) world {
 	return w
 }
 
-func labelling(node string, labels map[string]string) Change {
-	return Change{Labels: map[string]map[string]string{node: labels}}
+func labelling(node string, labels map[string]string) Scenario {
+	return Scenario{Labels: map[string]map[string]string{node: labels}}
 }
 
 func TestEvaluate_theTemplateOfADaemonSetDecidesBesideItsPods(t *testing.T) {
@@ -36,7 +36,7 @@ func TestEvaluate_theTemplateOfADaemonSetDecidesBesideItsPods(t *testing.T) {
 	on := func(p *snapshot.Pod, template []corev1.Toleration, taints ...string) world {
 		return newWorld(node("n1", taints...), node("n2")).run(p).template("agent", corev1.PodSpec{Tolerations: template})
 	}
-	planning := func(change Change, sure bool, before, after []corev1.Toleration) Change {
+	planning := func(change Scenario, sure bool, before, after []corev1.Toleration) Scenario {
 		change.Tolerations = map[snapshot.WorkloadKey]Planned{{Namespace: "app", Owner: snapshot.Owner{Group: "apps", Kind: "DaemonSet", Name: "agent"}}: {Before: before, After: after, Sure: sure}}
 		return change
 	}

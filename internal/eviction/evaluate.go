@@ -20,7 +20,7 @@ import (
 // Evaluate gives a verdict for every pod on the nodes of the change, sorted by
 // node, namespace and name. Its cost grows with these pods and with the number
 // of nodes, not with the pods elsewhere.
-func Evaluate(s *snapshot.Snapshot, change Change, comparison Comparison) *Report {
+func Evaluate(s *snapshot.Snapshot, change Scenario, comparison Comparison) *Report {
 	return newEvaluation(s, change, comparison).report()
 }
 
@@ -51,7 +51,7 @@ func (e *evaluation) report() *Report {
 	return report
 }
 
-func newEvaluation(s *snapshot.Snapshot, change Change, comparison Comparison) *evaluation {
+func newEvaluation(s *snapshot.Snapshot, change Scenario, comparison Comparison) *evaluation {
 	e := &evaluation{
 		snapshot: s, change: change, comparison: comparison,
 		judgements: map[judgeKey]judgement{}, groups: map[string]int{}, replaced: map[plannedKey]*snapshot.Scheduling{},
@@ -81,7 +81,7 @@ func keyOf(list []corev1.Toleration) listKey {
 
 type evaluation struct {
 	snapshot   *snapshot.Snapshot
-	change     Change
+	change     Scenario
 	comparison Comparison
 	// judgements are shared by pods with the same tolerations on nodes with the
 	// same taints before and after; groups numbers these nodes.
@@ -154,7 +154,7 @@ func (e *evaluation) outcome(node changedNode, pod *snapshot.Pod, owner snapshot
 	case node.drained:
 		e.drain(&v, node)
 	default:
-		e.expel(&v, node, by)
+		e.taintEviction(&v, node, by)
 	}
 	// The successor of a DaemonSet pod is made of the template.
 	next := e.made(pod, by.scheduling)
@@ -172,15 +172,15 @@ func (e *evaluation) outcome(node changedNode, pod *snapshot.Pod, owner snapshot
 	return v
 }
 
-// expel says what the taint-eviction controller and, for a pod of a DaemonSet, the
+// taintEviction says what the taint-eviction controller and, for a pod of a DaemonSet, the
 // DaemonSet controller do.
-func (e *evaluation) expel(v *PodVerdict, node changedNode, by basis) {
+func (e *evaluation) taintEviction(v *PodVerdict, node changedNode, by basis) {
 	if node.tainted {
 		j := e.judge(node, by.scheduling)
 		v.Verdict, v.Doubt, v.AfterSeconds, v.Taint, v.Toleration, v.Reason = j.verdict, j.doubt, j.seconds, j.taint, j.toleration, j.reason
 	}
 	if by.template != nil {
-		e.dismiss(v, node, by.template)
+		e.daemonSetDeletion(v, node, by.template)
 	}
 }
 

@@ -134,12 +134,12 @@ func pinned(name string) podOption {
 	}
 }
 
-func tainting(node string, taints ...string) Change {
-	return Change{Taints: map[string][]corev1.Taint{node: taintsOf(taints...)}}
+func tainting(node string, taints ...string) Scenario {
+	return Scenario{Taints: map[string][]corev1.Taint{node: taintsOf(taints...)}}
 }
 
-func draining(nodes ...string) Change {
-	c := Change{Drains: map[string]bool{}}
+func draining(nodes ...string) Scenario {
+	c := Scenario{Drains: map[string]bool{}}
 	for _, n := range nodes {
 		c.Drains[n] = true
 	}

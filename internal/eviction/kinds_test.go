@@ -54,7 +54,7 @@ func TestEvaluate_judgesPodsOfOneTemplateByTheTaintsOfTheirNodes(t *testing.T) {
 					p.Scheduling = shared
 					w.run(p)
 				}
-				report := Evaluate(w.Snapshot, Change{Taints: map[string][]corev1.Taint{order[0]: tt.stays, order[1]: tt.goes}}, ComparisonOff)
+				report := Evaluate(w.Snapshot, Scenario{Taints: map[string][]corev1.Taint{order[0]: tt.stays, order[1]: tt.goes}}, ComparisonOff)
 				for _, v := range report.Pods {
 					if want := map[bool]Verdict{true: Stays, false: EvictedNow}[v.Pod.Node == order[0]]; v.Verdict != want {
 						t.Errorf("%s of %v: %s (%s), want %s", v.Pod.Name, order, v.Verdict, v.Reason, want)
@@ -124,11 +124,11 @@ func TestEvaluate_saysNoMoreThanWhatConcernsAPod(t *testing.T) {
 		return pod("agent-1", "n1", append([]podOption{ownedBy("DaemonSet", "agent"), pinned("n1")}, options...)...)
 	}
 	gpu := func(taints ...string) *snapshot.Node { return labelled(node("n1", taints...), "pool", "gpu") }
-	relabelled := func(c Change) Change {
+	relabelled := func(c Scenario) Scenario {
 		c.Labels = map[string]map[string]string{"n1": {"pool": "cpu"}}
 		return c
 	}
-	drained := func(c Change) Change {
+	drained := func(c Scenario) Scenario {
 		c.Drains = map[string]bool{"n1": true}
 		return c
 	}
@@ -140,7 +140,7 @@ func TestEvaluate_saysNoMoreThanWhatConcernsAPod(t *testing.T) {
 	one := func(options ...podOption) world { return newWorld(node("n1")).run(pod("p", "n1", options...)) }
 	for name, tt := range map[string]struct {
 		world  world
-		change Change
+		change Scenario
 		gate   Comparison
 		want   string
 	}{
@@ -156,7 +156,7 @@ func TestEvaluate_saysNoMoreThanWhatConcernsAPod(t *testing.T) {
 		"one of a DaemonSet that does not tolerate it itself":       {newWorld(node("n1"), node("n2")).run(agent()).template("agent", corev1.PodSpec{}), leaves, ComparisonOff, "does not tolerate a:NoExecute; not recreated until the node's taints and labels allow it"},
 		"one whose DaemonSet does not select the node any more":     {newWorld(gpu(), node("n2")).run(agent(tolerating(anywhere...))).template("agent", selects), relabelled(tainting("n1", "a:NoExecute")), ComparisonOff, "its DaemonSet does not select the node by its new labels; not recreated until the node's taints and labels allow it"},
 		"one whose DaemonSet never tolerated what is there":         {newWorld(node("n1", "y:NoExecute")).run(agent(tolerating(anywhere...))).template("agent", corev1.PodSpec{}), labelling("n1", map[string]string{"new": "x"}), ComparisonOff, ""},
-		"one of a DaemonSet of which the template is not known":     {newWorld(gpu()).run(agent(selecting("pool", "gpu"))), relabelled(Change{}), ComparisonOff, ""},
+		"one of a DaemonSet of which the template is not known":     {newWorld(gpu()).run(agent(selecting("pool", "gpu"))), relabelled(Scenario{}), ComparisonOff, ""},
 		"one that requires a label of a node that keeps its labels": {newWorld(gpu()).run(pod("p", "n1", selecting("pool", "gpu"), tolerating(anywhere...))), tainting("n1", "a:NoSchedule"), ComparisonOff, ""},
 		"one of which the countdown runs on a node that loses its label": {
 			newWorld(gpu("a:NoExecute"), node("n2")).run(pod("p", "n1", selecting("pool", "gpu"), tolerating(lasting(exists("a", noEx), 60), lasting(exists("b", noEx), 30)))), relabelled(tainting("n1", "a:NoExecute", "b:NoExecute")), ComparisonOff,
@@ -247,11 +247,11 @@ func TestEvaluate_tolerationsThatMayComeLateMayStrandAPod(t *testing.T) {
 	t.Parallel()
 	p := pod("web-1", "n1", ownedBy("StatefulSet", "web"))
 	key := snapshot.WorkloadKey{Namespace: "app", Owner: p.Controller.Owner}
-	v := only(t, Evaluate(newWorld(node("n1", "x=1:NoSchedule"), node("n2")).run(p).Snapshot, Change{
+	v := only(t, Evaluate(newWorld(node("n1", "x=1:NoSchedule"), node("n2")).run(p).Snapshot, Scenario{
 		Taints: map[string][]corev1.Taint{"n1": taintsOf("x=2:NoSchedule")}, Tolerations: map[snapshot.WorkloadKey]Planned{key: {After: []corev1.Toleration{equal("x", "1", "")}}},
 	}, ComparisonOff))
-	if !v.Stranded || !v.Spared || !v.Hedged {
-		t.Errorf("stranded %t, spared %t, hedged %t: %s", v.Stranded, v.Spared, v.Hedged, v.Reason)
+	if !v.Stranded || !v.SavedByTolerations || !v.OrderDependent {
+		t.Errorf("stranded %t, spared %t, hedged %t: %s", v.Stranded, v.SavedByTolerations, v.OrderDependent, v.Reason)
 	}
 }
 

@@ -102,7 +102,7 @@ func TestEvaluate_otherNodesDecideOnAPodThatItsOwnWouldNotTake(t *testing.T) {
 	labelled := func(p *snapshot.Pod) { p.Scheduling.NodeSelector = map[string]string{"pool": "gpu"} }
 	for name, tt := range map[string]struct {
 		pod    *snapshot.Pod
-		change Change
+		change Scenario
 		want   bool
 	}{
 		"a taint that it does not tolerate":   {pod("p", "n1"), tainting("n1", "a:NoSchedule"), true},

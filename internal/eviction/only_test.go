@@ -141,7 +141,7 @@ func TestLimits_aPlanThatPassesOnlyEvictsNoOtherPod(t *testing.T) {
 			}
 			only = append(only, a)
 		}
-		report := Evaluate(drawOnly(t).Snapshot, Change{Taints: tainting("n0", "a=2:NoExecute").Taints, Drains: map[string]bool{"n1": true}}, ComparisonUnknown)
+		report := Evaluate(drawOnly(t).Snapshot, Scenario{Taints: tainting("n0", "a=2:NoExecute").Taints, Drains: map[string]bool{"n1": true}}, ComparisonUnknown)
 		approved := func(p *snapshot.Pod, owner snapshot.Owner) bool {
 			kind, name := owner.Kind, owner.Name
 			if kind == "" || strings.ContainsAny(name, "*/") {

@@ -74,22 +74,22 @@ func (e *evaluation) does() *snapshot.Others {
 }
 
 // placing is what nodes look like where pods are placed, and without the change.
-func (e *evaluation) placing() placement.Change {
-	own := placement.Change{
+func (e *evaluation) placing() placement.Scenario {
+	own := placement.Scenario{
 		Taints: e.change.Taints, Labels: e.change.Labels, Drained: e.change.Drains, Closed: e.change.Closed, Comes: e.change.Comes, Leaving: e.leaving, Replaced: e.victim, Ends: e.ending,
 	}
 	others := e.snapshot.Others
 	if others.Empty() {
 		return own
 	}
-	before := e.beside(placement.Change{Leaving: e.leavesElsewhere, Replaced: e.victim})
+	before := e.beside(placement.Scenario{Leaving: e.leavesElsewhere, Replaced: e.victim})
 	own = e.beside(own)
 	own.Before = &before
 	return own
 }
 
 // beside adds what others change.
-func (e *evaluation) beside(c placement.Change) placement.Change {
+func (e *evaluation) beside(c placement.Scenario) placement.Scenario {
 	others := e.snapshot.Others
 	taints, labels, closed := maps.Clone(c.Taints), maps.Clone(c.Labels), maps.Clone(c.Closed)
 	for name := range others.Taints {

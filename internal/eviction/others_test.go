@@ -84,7 +84,7 @@ func TestOthers_countForMaxPending(t *testing.T) {
 	if got := exceeded(Limits{MaxPending: &one}, r); got != nil {
 		t.Errorf("one is allowed: %+v", got)
 	}
-	r = Evaluate(w.Beside(others), Change{Taints: map[string][]corev1.Taint{"n2": taintsOf("b:PreferNoSchedule")}}, ComparisonOff)
+	r = Evaluate(w.Beside(others), Scenario{Taints: map[string][]corev1.Taint{"n2": taintsOf("b:PreferNoSchedule")}}, ComparisonOff)
 	if got := exceeded(Limits{MaxPending: &none}, r); got != nil {
 		t.Errorf("where it takes no room: %+v", got)
 	}
@@ -109,7 +109,7 @@ func TestReport_Does(t *testing.T) {
 	t.Parallel()
 	w := newWorld(node("n1", "old:NoSchedule"), labelled(node("n2"), "disk", "ssd"), node("n3")).run(
 		pod("now", "n1"), pod("later", "n1", tolerating(lasting(exists("a", ""), 60))), pod("stays", "n1", tolerating(exists("", ""))), pod("drained", "n3"))
-	change := Change{
+	change := Scenario{
 		Taints: map[string][]corev1.Taint{"n1": taintsOf("a:NoExecute"), "n3": taintsOf("new:NoSchedule")},
 		Labels: map[string]map[string]string{"n2": {"kubernetes.io/hostname": "n2", "more": "x"}}, Drains: map[string]bool{"n3": true},
 	}
@@ -118,7 +118,7 @@ func TestReport_Does(t *testing.T) {
 		Evicted: map[string]map[types.UID]snapshot.Departure{"n1": {"uid-now": {}, "uid-later": {After: 60}}, "n3": {"uid-drained": {}}},
 	}
 	report := Evaluate(w.Snapshot, change, ComparisonOff)
-	for name, r := range map[string]*Report{"one": report, "joined": Join(report, Evaluate(w.Snapshot, Change{}, ComparisonOff))} {
+	for name, r := range map[string]*Report{"one": report, "joined": Join(report, Evaluate(w.Snapshot, Scenario{}, ComparisonOff))} {
 		if diff := cmp.Diff(want, r.Does(), cmpopts.EquateEmpty()); diff != "" {
 			t.Errorf("%s: %s", name, diff)
 		}

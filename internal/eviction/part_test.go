@@ -49,7 +49,7 @@ func TestSettled_notWithoutThePodsOfAChangedNode(t *testing.T) {
 	s := &snapshot.Snapshot{Nodes: map[string]*snapshot.Node{"old": {Name: "old"}, "new": {Name: "new"}}, Only: map[string]bool{"old": true}}
 	taints := []corev1.Taint{{Key: "k", Effect: corev1.TaintEffectNoExecute}}
 	for name, want := range map[string]bool{"old": true, "new": false} {
-		report := Evaluate(s, Change{Taints: map[string][]corev1.Taint{name: taints}}, ComparisonOff)
+		report := Evaluate(s, Scenario{Taints: map[string][]corev1.Taint{name: taints}}, ComparisonOff)
 		if got := Join(report).Settled(true); got != want || report.Settled(true) != want {
 			t.Errorf("node %s: %v", name, got)
 		}

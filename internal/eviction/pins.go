@@ -14,7 +14,7 @@ import (
 // podsShouldBeOnNode and NodeShouldRunDaemonPod). Pods of a template that is not known, and
 // those on nodes that it did not select before, are left out: the change does not do it.
 func Repin(s *snapshot.Snapshot, pods []*snapshot.Pod, selector map[string]string, comparison Comparison) *Report {
-	e := newEvaluation(s, Change{}, comparison)
+	e := newEvaluation(s, Scenario{}, comparison)
 	repinned := map[*snapshot.Scheduling]*snapshot.Scheduling{}
 	report := &Report{Gaps: s.Gaps}
 	for _, pod := range pods {

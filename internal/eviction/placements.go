@@ -20,7 +20,7 @@ func Placements(s *snapshot.Snapshot, pods []*snapshot.Pod, change Planned, tain
 	for _, p := range pods {
 		planned[snapshot.WorkloadKey{Namespace: p.Namespace, Owner: s.Owner(p)}] = change
 	}
-	e := newEvaluation(s, Change{Taints: taints, Tolerations: planned}, comparison)
+	e := newEvaluation(s, Scenario{Taints: taints, Tolerations: planned}, comparison)
 	out := make([]placement.Placement, len(pods))
 	for i, p := range pods {
 		scheduling, _, _ := e.planned(p, s.Owner(p))

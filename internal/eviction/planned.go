@@ -118,9 +118,9 @@ func hedge(without, with PodVerdict) PodVerdict {
 		return without
 	}
 	v := without
-	v.Hedged = true
+	v.OrderDependent = true
 	v.Stranded = without.Stranded || with.Stranded
-	v.Spared = without.Stranded != with.Stranded
+	v.SavedByTolerations = without.Stranded != with.Stranded
 	if !same && without.Leaves() && with.Leaves() {
 		return v.inAnyCase(with)
 	}

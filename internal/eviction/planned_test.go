@@ -51,7 +51,7 @@ func TestEvaluate_claimsNothingThatUnsureTolerationsWouldChange(t *testing.T) {
 				tt.option(p)
 			}
 			key := snapshot.WorkloadKey{Namespace: "app", Owner: p.Controller.Owner}
-			report := Evaluate(newWorld(on).run(p).Snapshot, Change{
+			report := Evaluate(newWorld(on).run(p).Snapshot, Scenario{
 				Taints: map[string][]corev1.Taint{"a": taintsOf(tt.after)}, Tolerations: map[snapshot.WorkloadKey]Planned{key: {Before: tt.pod, After: tt.planned}},
 			}, ComparisonOff)
 			v := report.Pods[0]
@@ -59,7 +59,7 @@ func TestEvaluate_claimsNothingThatUnsureTolerationsWouldChange(t *testing.T) {
 			for _, f := range []struct {
 				name string
 				set  bool
-			}{{"stranded", v.Stranded}, {"spared", v.Spared}, {"hedged", v.Hedged}, {"misscheduled", v.Misscheduled}, {"stuck", !fitsAgain(report, v)}} {
+			}{{"stranded", v.Stranded}, {"spared", v.SavedByTolerations}, {"hedged", v.OrderDependent}, {"misscheduled", v.Misscheduled}, {"stuck", !fitsAgain(report, v)}} {
 				if f.set {
 					flags = append(flags, f.name)
 				}
@@ -67,7 +67,7 @@ func TestEvaluate_claimsNothingThatUnsureTolerationsWouldChange(t *testing.T) {
 			if got := strings.Join(flags, " "); v.Verdict != tt.want || got != tt.flags {
 				t.Errorf("%s with %q, want %s with %q: %s", v.Verdict, got, tt.want, tt.flags, v.Reason)
 			}
-			if v.Hedged && v.Plain() {
+			if v.OrderDependent && v.Plain() {
 				t.Error("there is nothing to tell about it")
 			}
 		})
@@ -97,7 +97,7 @@ func TestLimits_aPodThatIsEvictedInAnyCaseIsCertain(t *testing.T) {
 	} {
 		w := newWorld(node("n1"), node("n2")).run(tt.pod)
 		w = w.template("log", corev1.PodSpec{Tolerations: []corev1.Toleration{lessThan("a", "10")}})
-		r := Evaluate(w.Snapshot, Change{Taints: map[string][]corev1.Taint{"n1": taintsOf(tt.after)}, Tolerations: tt.planned}, tt.comparison)
+		r := Evaluate(w.Snapshot, Scenario{Taints: map[string][]corev1.Taint{"n1": taintsOf(tt.after)}, Tolerations: tt.planned}, tt.comparison)
 		v := only(t, r)
 		if got := exceeded(Limits{MaxPods: &none}, r); verdictOf(v) != tt.want || r.Summary().Evicted() != 1 || !got[0].Certain || !strings.HasSuffix(v.Reason, tt.why) {
 			t.Errorf("%s: %s, evicted %d, excess %+v: %s", name, verdictOf(v), r.Summary().Evicted(), got, v.Reason)

@@ -17,7 +17,7 @@ import (
 type oneCase struct {
 	name   string
 	world  world
-	change Change
+	change Scenario
 	// gate is what is known of the comparison operators.
 	gate Comparison
 
@@ -216,7 +216,7 @@ func TestEvaluate_ofLocalDataLeavesItToTheReader(t *testing.T) {
 func TestEvaluate_ofPreferNoScheduleIsPlain(t *testing.T) {
 	t.Parallel()
 	w := newWorld(node("n1")).run(pod("p", "n1"))
-	v := only(t, Evaluate(w.Snapshot, Change{Taints: map[string][]corev1.Taint{"n1": taintsOf("a:PreferNoSchedule")}}, ComparisonUnknown))
+	v := only(t, Evaluate(w.Snapshot, Scenario{Taints: map[string][]corev1.Taint{"n1": taintsOf("a:PreferNoSchedule")}}, ComparisonUnknown))
 	if !v.Plain() {
 		t.Errorf("PreferNoSchedule only scores, but there is something to tell: %s", v.Reason)
 	}

@@ -143,11 +143,11 @@ func TestReport_joinsTheGraverVerdictWithStranding(t *testing.T) {
 			}
 		}
 	}
-	stranded := PodVerdict{Pod: p, Verdict: Stays, Stranded: true, Spared: true}
-	if got := graver(verdicts["leaves"], stranded); got.Verdict != EvictedAfter || !got.Stranded || !got.Spared {
+	stranded := PodVerdict{Pod: p, Verdict: Stays, Stranded: true, SavedByTolerations: true}
+	if got := graver(verdicts["leaves"], stranded); got.Verdict != EvictedAfter || !got.Stranded || !got.SavedByTolerations {
 		t.Errorf("one that leaves and is stranded: %v", got)
 	}
-	if got := graver(verdicts["unknown"], verdicts["leaves"]); got.Stranded || got.Spared {
+	if got := graver(verdicts["unknown"], verdicts["leaves"]); got.Stranded || got.SavedByTolerations {
 		t.Errorf("none of two is stranded: %v", got)
 	}
 	// The first of two that weigh the same stays.

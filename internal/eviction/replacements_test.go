@@ -23,12 +23,12 @@ func TestEvaluate_whetherAnEvictedPodFitsAnotherNode(t *testing.T) {
 		{name: "another one takes it", world: newWorld(node("n1"), node("n2")).run(pod("p", "n1")), change: change, want: "evicted_now"},
 		{
 			name: "a drained one would", world: newWorld(node("n1"), node("n2")).run(pod("p", "n1")),
-			change: Change{Taints: change.Taints, Drains: map[string]bool{"n2": true}},
+			change: Scenario{Taints: change.Taints, Drains: map[string]bool{"n2": true}},
 			want:   "evicted_now", notReschedulabe: true, gone: true, reason: "no node fits: 1 is tainted a:NoExecute, 1 is drained",
 		},
 		{
 			name: "one whose labels change would", world: newWorld(node("n1"), node("n2")).run(pod("p", "n1", selecting("kubernetes.io/hostname", "n2"))),
-			change: Change{Taints: change.Taints, Labels: map[string]map[string]string{"n2": {}}},
+			change: Scenario{Taints: change.Taints, Labels: map[string]map[string]string{"n2": {}}},
 			want:   "evicted_now", notReschedulabe: true, gone: true, reason: "no node fits: 2 do not match its node selector",
 		},
 	})
@@ -101,23 +101,23 @@ func TestEvaluate_evictedPodsHoldNoRoom(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
 		world  world
-		change Change
+		change Scenario
 		back   bool
 	}{
 		{
 			name: "pods that leave by the same change", back: true,
 			world:  two(pod("p", "n1", asking(1, 4), tolerating(exists("b", ""))), having(node("n2"), 4, 8), other("q", "n2", asking(1, 5))),
-			change: Change{Taints: map[string][]corev1.Taint{"n1": taintsOf("a:NoExecute"), "n2": taintsOf("b:NoExecute")}},
+			change: Scenario{Taints: map[string][]corev1.Taint{"n1": taintsOf("a:NoExecute"), "n2": taintsOf("b:NoExecute")}},
 		},
 		{
 			name: "pods that leave by it after a while", back: true,
 			world:  two(pod("p", "n1", asking(1, 4), tolerating(exists("b", ""))), having(node("n2"), 4, 8), other("q", "n2", asking(1, 5), tolerating(lasting(exists("b", noEx), 30)))),
-			change: Change{Taints: map[string][]corev1.Taint{"n1": taintsOf("a:NoExecute"), "n2": taintsOf("b:NoExecute")}},
+			change: Scenario{Taints: map[string][]corev1.Taint{"n1": taintsOf("a:NoExecute"), "n2": taintsOf("b:NoExecute")}},
 		},
 		{
 			name:   "pods that tolerate it hold theirs",
 			world:  two(pod("p", "n1", asking(1, 4), tolerating(exists("b", ""))), having(node("n2"), 4, 8), other("q", "n2", asking(1, 5), tolerating(exists("b", "")))),
-			change: Change{Taints: map[string][]corev1.Taint{"n1": taintsOf("a:NoExecute"), "n2": taintsOf("b:NoExecute")}},
+			change: Scenario{Taints: map[string][]corev1.Taint{"n1": taintsOf("a:NoExecute"), "n2": taintsOf("b:NoExecute")}},
 		},
 		{
 			name:  "a pod whose countdown runs already may be gone",
@@ -130,7 +130,7 @@ func TestEvaluate_evictedPodsHoldNoRoom(t *testing.T) {
 		{
 			name: "a pod that the same run replaces may come to be elsewhere", back: true,
 			world: two(pod("p", "n1", asking(1, 4)), having(node("n2"), 4, 8), other("q", "n2", asking(1, 5))),
-			change: Change{
+			change: Scenario{
 				Taints:      map[string][]corev1.Taint{"n1": taintsOf("a:NoExecute")},
 				Tolerations: map[snapshot.WorkloadKey]Planned{{Namespace: "app", Owner: snapshot.Owner{Group: "apps", Kind: "ReplicaSet", Name: "other"}}: {After: []corev1.Toleration{exists("b", "")}, Sure: true}},
 			},

@@ -92,7 +92,7 @@ func graver(a, b PodVerdict) PodVerdict {
 		a, b = b, a
 	}
 	if b.Stranded && !a.Stranded {
-		a.Stranded, a.Spared = true, b.Spared
+		a.Stranded, a.SavedByTolerations = true, b.SavedByTolerations
 	}
 	return a
 }

@@ -31,7 +31,7 @@ func TestBudgets_countTheirPodsOverAllNodes(t *testing.T) {
 	}
 	tests := []struct {
 		name   string
-		change Change
+		change Scenario
 		want   map[string]string
 	}{
 		{
@@ -97,7 +97,7 @@ func TestBudgets_areNotAskedForAPodThatHasNotStarted(t *testing.T) {
 	t.Parallel()
 	w := newWorld(node("n1")).run(pod("p", "n1", pending)).budget("app", "web", "app=web", 0)
 	for name, tt := range map[string]struct {
-		change Change
+		change Scenario
 		want   string
 	}{
 		"a drain evicts it whatever they say":    {draining("n1"), ""},
@@ -112,7 +112,7 @@ func TestBudgets_areNotAskedForAPodThatHasNotStarted(t *testing.T) {
 func TestBudgets_thatCoverOnePodTogetherHoldItsDrain(t *testing.T) {
 	t.Parallel()
 	w := newWorld(node("n1")).run(pod("p", "n1")).budget("app", "web", "app=web", 1).budget("app", "all", "", 1)
-	for want, change := range map[string]Change{
+	for want, change := range map[string]Scenario{
 		"web and all cover the same pods: the eviction API evicts no pod that more than one PodDisruptionBudget covers": draining("n1"),
 		"web is bypassed: it allows 1 disruption, and 1 of its pods is evicted":                                         tainting("n1", "a:NoExecute"),
 	} {
@@ -246,7 +246,7 @@ func TestSummary_countsWhatBecomesOfAPodOnce(t *testing.T) {
 	comes.Comes = []placement.Coming{{Node: &snapshot.Node{Name: "new", Labels: map[string]string{"disk": "nvme"}}, Of: "MachineSet \"m\""}}
 	for name, tt := range map[string]struct {
 		pod    *snapshot.Pod
-		change Change
+		change Scenario
 		want   Summary
 	}{
 		"one that finds another node":      {pod("p", "n1"), taints, Summary{EvictedNow: 1}},

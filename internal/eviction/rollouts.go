@@ -103,7 +103,7 @@ func newRolling(s *snapshot.Snapshot, rollouts []Rollout, comparison Comparison)
 	}
 	// They are replaced like the others.
 	s.Waiting = slices.DeleteFunc(slices.Clone(s.Waiting), func(p *snapshot.Pod) bool { return ours[p] })
-	r := &rolling{evaluation: newEvaluation(s, Change{}, comparison), rollouts: rollouts, only: -1}
+	r := &rolling{evaluation: newEvaluation(s, Scenario{}, comparison), rollouts: rollouts, only: -1}
 	for _, one := range rollouts {
 		r.next = append(r.next, map[*snapshot.Scheduling]*snapshot.Scheduling{})
 		r.free = append(r.free, slices.ContainsFunc(one.Pods, byRevision))

@@ -14,7 +14,7 @@ import (
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
 )
 
-func simulate(w world, change Change) (*Report, *placement.Outcome) {
+func simulate(w world, change Scenario) (*Report, *placement.Outcome) {
 	report := Evaluate(w.Snapshot, change, ComparisonOff)
 	return report, report.Outcome()
 }
@@ -130,7 +130,7 @@ func TestSimulate_aPodThatMayStayMayKeepItsRoom(t *testing.T) {
 		"the gate is not known": {pending: placement.Range{Max: 1}, maybePending: placement.Range{Max: 1}},
 	} {
 		w := newWorld(having(node("n1"), 9, 9), having(node("n2"), 1, 1)).run(maybe, web)
-		report := Evaluate(w.Snapshot, Change{Taints: map[string][]corev1.Taint{"n1": taintsOf("a:NoExecute"), "n2": taintsOf("level=5:NoExecute")}}, tt.comparison)
+		report := Evaluate(w.Snapshot, Scenario{Taints: map[string][]corev1.Taint{"n1": taintsOf("a:NoExecute"), "n2": taintsOf("level=5:NoExecute")}}, tt.comparison)
 		out := report.Outcome()
 		if got := outcomeOf(t, out, "web"); got.Pending != tt.pending {
 			t.Errorf("%s: of web %v are Pending, want %v", name, got.Pending, tt.pending)

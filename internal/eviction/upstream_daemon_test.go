@@ -119,7 +119,7 @@ func TestUpstream_daemonController(t *testing.T) {
 			one := pod("agent", "n", ownedBy("DaemonSet", "agent"))
 			w := newWorld().run(one)
 			w.Daemons = map[types.UID]*snapshot.Daemon{one.Controller.UID: snapshot.DaemonOf(&tt.spec)}
-			e := newEvaluation(w.Snapshot, Change{}, ComparisonOff)
+			e := newEvaluation(w.Snapshot, Scenario{}, ComparisonOff)
 			template := e.daemon(one, nil)
 			name, taints := tt.node, taintsOf(tt.taints...)
 			if name == "" {

@@ -42,7 +42,7 @@ func TestUpstream_daemonSets(t *testing.T) {
 		for n := range 5 {
 			nodes = append(nodes, node(fmt.Sprintf("node-%d", n)))
 		}
-		e := newEvaluation(newWorld(nodes...).Snapshot, Change{}, ComparisonOff)
+		e := newEvaluation(newWorld(nodes...).Snapshot, Scenario{}, ComparisonOff)
 		for _, of := range nodes {
 			next := e.successor(&snapshot.Scheduling{}, of.Name)
 			if terms := next.Affinity.NodeSelectorTerms; len(terms) != 1 || len(terms[0].MatchFields) != 1 {

@@ -137,7 +137,7 @@ func TestUpstream_tainteviction(t *testing.T) {
 	for _, tt := range workQueue {
 		rows.Run(t, tt.name, func(t *testing.T) {
 			t.Parallel()
-			w, change := newWorld(), Change{Taints: map[string][]corev1.Taint{}}
+			w, change := newWorld(), Scenario{Taints: map[string][]corev1.Taint{}}
 			for i, n := range tt.nodes {
 				name := strconv.Itoa(i + 1)
 				w.Nodes[name] = node(name, strings.Fields(n.before)...)
@@ -157,7 +157,7 @@ func TestUpstream_tainteviction(t *testing.T) {
 		})
 	}
 	// A pod that is on no node, and a node that is gone, have no verdict.
-	for name, change := range map[string]Change{"create pod: not scheduled": tainting("n", "t1=v1:NoExecute"), "delete node: a node that is gone": tainting("gone", "t1=v1:NoExecute")} {
+	for name, change := range map[string]Scenario{"create pod: not scheduled": tainting("n", "t1=v1:NoExecute"), "delete node: a node that is gone": tainting("gone", "t1=v1:NoExecute")} {
 		rows.Run(t, name, func(t *testing.T) {
 			t.Parallel()
 			empty := newWorld(node("n")).run(pod("unscheduled", ""))

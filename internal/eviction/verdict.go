@@ -28,8 +28,8 @@ const (
 	Unknown Verdict = "unknown"
 )
 
-// Change is what nodes will look like.
-type Change struct {
+// Scenario is what nodes will look like.
+type Scenario struct {
 	// Taints holds, by node, the whole list as it will be.
 	Taints map[string][]corev1.Taint
 	// Labels holds, by node, all labels as they will be.
@@ -112,11 +112,11 @@ type PodVerdict struct {
 	// Stranded is set for a pod that tolerates a taint which goes and not the one
 	// which comes in its place: it was meant to be on the node.
 	Stranded bool
-	// Hedged is set where tolerations that the same run gives the pod's workload
+	// OrderDependent is set where tolerations that the same run gives the pod's workload
 	// would make another verdict, and it is not sure that they come before the
 	// taints. The verdict is Unknown where they decide whether the pod leaves.
-	// Spared is set beside Stranded where they would keep it from that.
-	Hedged, Spared bool
+	// SavedByTolerations is set beside Stranded where they would keep it from that.
+	OrderDependent, SavedByTolerations bool
 	// Budget says which PodDisruptionBudget covers a pod that leaves, and what
 	// it is worth against this way of leaving. Empty where none does.
 	Budget string
@@ -142,5 +142,5 @@ func (v PodVerdict) Rejected() bool { return v.Leaves() && v.NoPlace && !v.Owner
 
 // Plain says that there is nothing to tell about the pod.
 func (v PodVerdict) Plain() bool {
-	return v.Verdict == Stays && !v.NoPlace && !v.Misscheduled && !v.Stranded && !v.Hedged && !v.Pod.Terminating
+	return v.Verdict == Stays && !v.NoPlace && !v.Misscheduled && !v.Stranded && !v.OrderDependent && !v.Pod.Terminating
 }

@@ -39,7 +39,7 @@ func TestSimulate_victimsOfPreemptionAreReplacedAsEvictedPodsAre(t *testing.T) {
 		name                        string
 		world                       world
 		workload                    string
-		change                      Change
+		change                      Scenario
 		placed, pending, notCreated placement.Range
 	}{
 		{name: "OrderedReady", world: db().policy("db", true), workload: "db", pending: number(1), notCreated: number(1)},
@@ -55,7 +55,7 @@ func TestSimulate_victimsOfPreemptionAreReplacedAsEvictedPodsAre(t *testing.T) {
 		{
 			// Its pods may have been replaced before.
 			name: "a Deployment that gets a toleration", world: newWorld().run(one), workload: "other", placed: maybe,
-			change: Change{Tolerations: map[snapshot.WorkloadKey]Planned{key: {After: []corev1.Toleration{exists("b", "")}, Sure: true}}},
+			change: Scenario{Tolerations: map[snapshot.WorkloadKey]Planned{key: {After: []corev1.Toleration{exists("b", "")}, Sure: true}}},
 		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -93,7 +93,7 @@ func TestSimulate_victimsThatMayNotBeReplacedAreARange(t *testing.T) {
 			victim := pod("victim", "n2", asking(4, 4), priority(5), controlledBy(tt.group, tt.kind))
 			w := newWorld(having(node("n1"), 9, 9), having(node("n2"), 4, 4), having(node("n3"), 4, 4)).run(
 				pod("web", "n1", asking(4, 4), priority(9), selecting("kubernetes.io/hostname", "n2")), pod("api", "n1", ownedBy("StatefulSet", "api"), asking(4, 4)), victim)
-			_, out := simulate(w, Change{Taints: map[string][]corev1.Taint{"n1": taintsOf("a:NoExecute")}})
+			_, out := simulate(w, Scenario{Taints: map[string][]corev1.Taint{"n1": taintsOf("a:NoExecute")}})
 			if got := outcomeOf(t, out, "api"); got.Missing != tt.api {
 				t.Errorf("%v replacements of api are missing", got.Missing)
 			}

@@ -45,7 +45,7 @@ func TestWaits(t *testing.T) {
 		p := pod("p", "n1", grace(45), tt.pod)
 		w := newWorld(node("n1")).run(p)
 		w.Jobs = map[types.UID]*snapshot.Job{"Job": tt.job}
-		if got := newEvaluation(w.Snapshot, Change{}, ComparisonOff).waits(p); got != tt.want {
+		if got := newEvaluation(w.Snapshot, Scenario{}, ComparisonOff).waits(p); got != tt.want {
 			t.Errorf("%s waits %d s, want %d", name, got, tt.want)
 		}
 	}

@@ -233,7 +233,7 @@ func (c *Cluster) WaitForNode(ctx context.Context, name string) error {
 
 // patience is how long this process holds out against trouble of the API server when it
 // reads: as long as when it writes, once it has written.
-func (c *Cluster) patience() patience {
+func (c *Cluster) patience() retryPolicy {
 	if c.wrote.Load() != nil {
 		return writing
 	}

@@ -61,7 +61,7 @@ func slimOf[O runtime.Object, T any](slim func(O) T) func(runtime.Object) (T, bo
 type collection[T any] struct {
 	kind[T]
 	// patience is that of the process at a moment.
-	patience func() patience
+	patience func() retryPolicy
 	// begin is called before everything is listed, and atLeast returns a version that the first
 	// list must not be older than, "" for none. They are nil where nothing is read otherwise.
 	begin   func()
@@ -78,21 +78,21 @@ type collection[T any] struct {
 	loadedAt time.Time
 	failure  error
 	failedAt time.Time
-	// meanwhile is what the watch has shown while lists were under way, of which there
+	// pendingEvents is what the watch has shown while lists were under way, of which there
 	// are reloads now. Answers to writes are not in it: the watch is yet to show them.
-	meanwhile []sight[T]
-	reloads   int
+	pendingEvents []versionedObject[T]
+	reloads       int
 }
 
-// sight is one object as it was at a resource version, or that it was gone by then.
-type sight[T any] struct {
+// versionedObject is one object as it was at a resource version, or that it was gone by then.
+type versionedObject[T any] struct {
 	item    T
 	gone    bool
 	version string
 }
 
 func newCollection[T any](k kind[T]) *collection[T] {
-	return &collection[T]{kind: k, changed: make(chan struct{}), patience: func() patience { return reading }}
+	return &collection[T]{kind: k, changed: make(chan struct{}), patience: func() retryPolicy { return reading }}
 }
 
 // load reads everything, once per process however many ask.
@@ -153,19 +153,19 @@ func (c *collection[T]) reload(ctx context.Context) error {
 	c.loadedAt = time.Now()
 	// The watch went on while the list was read, and does not show again what it has
 	// shown: without it, what came since would be missing and what went would stay.
-	for _, s := range c.meanwhile {
+	for _, s := range c.pendingEvents {
 		if older(version, s.version) {
 			c.take(s)
 		}
 	}
-	c.touch()
+	c.notify()
 	return nil
 }
 
 // caughtUp drops what no caller needs any more. The caller holds mu.
 func (c *collection[T]) caughtUp() {
 	if c.reloads--; c.reloads == 0 {
-		c.meanwhile = nil
+		c.pendingEvents = nil
 	}
 }
 
@@ -214,7 +214,7 @@ func (c *collection[T]) receive(ctx context.Context) bool {
 			if !is {
 				return false
 			}
-			c.show(sight[T]{item: item, version: versionOf(event.Object), gone: event.Type == watch.Deleted})
+			c.show(versionedObject[T]{item: item, version: versionOf(event.Object), gone: event.Type == watch.Deleted})
 		case watch.Error:
 			if err := apierrors.FromObject(event.Object); apierrors.IsResourceExpired(err) || apierrors.IsGone(err) {
 				return false
@@ -232,19 +232,19 @@ func (w watcher) WatchWithContext(ctx context.Context, opts metav1.ListOptions) 
 }
 
 // show takes what the watch says of one object.
-func (c *collection[T]) show(s sight[T]) {
+func (c *collection[T]) show(s versionedObject[T]) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.reloads > 0 {
-		c.meanwhile = append(c.meanwhile, s)
+		c.pendingEvents = append(c.pendingEvents, s)
 	}
 	if c.take(s) {
-		c.touch()
+		c.notify()
 	}
 }
 
 // take stores it, and reports whether anything is different by that. The caller holds mu.
-func (c *collection[T]) take(s sight[T]) bool {
+func (c *collection[T]) take(s versionedObject[T]) bool {
 	c.version = s.version
 	if !c.newer(s.item) {
 		return false
@@ -270,7 +270,7 @@ func (c *collection[T]) offer(item T) {
 		return
 	}
 	c.items[c.key(item)] = item
-	c.touch()
+	c.notify()
 }
 
 // forget drops an object that a read did not find.
@@ -278,7 +278,7 @@ func (c *collection[T]) forget(key string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	delete(c.items, key)
-	c.touch()
+	c.notify()
 }
 
 // newer reports that what is known of an object is not newer than this. The
@@ -298,8 +298,8 @@ func (c *collection[T]) seen(version string) bool {
 	return !older(c.version, version)
 }
 
-// touch wakes all who wait. The caller holds mu.
-func (c *collection[T]) touch() {
+// notify wakes all who wait. The caller holds mu.
+func (c *collection[T]) notify() {
 	c.revision++
 	close(c.changed)
 	c.changed = make(chan struct{})

@@ -217,9 +217,9 @@ func TestCollection_keepsTheNewest(t *testing.T) {
 				n := &snapshot.Node{Name: "n1", ResourceVersion: s.version}
 				switch s.how {
 				case "put":
-					c.show(sight[*snapshot.Node]{item: n, version: s.version})
+					c.show(versionedObject[*snapshot.Node]{item: n, version: s.version})
 				case "remove":
-					c.show(sight[*snapshot.Node]{item: n, version: s.version, gone: true})
+					c.show(versionedObject[*snapshot.Node]{item: n, version: s.version, gone: true})
 				default:
 					c.offer(n)
 				}
@@ -254,12 +254,12 @@ func TestCollection_ofItemsWithoutVersionsTakesThemAsTheyCome(t *testing.T) {
 	if err := c.load(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	c.show(sight[*snapshot.Pod]{item: &snapshot.Pod{Namespace: "a", Name: "p", Node: "n1"}, version: "12"})
-	c.show(sight[*snapshot.Pod]{item: &snapshot.Pod{Namespace: "a", Name: "p", Node: "n2"}, version: "11"})
+	c.show(versionedObject[*snapshot.Pod]{item: &snapshot.Pod{Namespace: "a", Name: "p", Node: "n1"}, version: "12"})
+	c.show(versionedObject[*snapshot.Pod]{item: &snapshot.Pod{Namespace: "a", Name: "p", Node: "n2"}, version: "11"})
 	if p, _ := c.get("a/p"); p.Node != "n2" {
 		t.Errorf("got %s", p.Node)
 	}
-	c.show(sight[*snapshot.Pod]{item: &snapshot.Pod{Namespace: "a", Name: "p"}, version: "13", gone: true})
+	c.show(versionedObject[*snapshot.Pod]{item: &snapshot.Pod{Namespace: "a", Name: "p"}, version: "13", gone: true})
 	if size(c) != 0 {
 		t.Error("the pod is still there")
 	}
@@ -282,7 +282,7 @@ func TestAwait(t *testing.T) {
 				t.Fatalf("returned %v before n3 is there, after %d nodes", err, i)
 			default:
 			}
-			c.show(sight[*snapshot.Node]{item: &snapshot.Node{Name: fmt.Sprintf("n%d", i)}, version: strconv.Itoa(11 + i)})
+			c.show(versionedObject[*snapshot.Node]{item: &snapshot.Node{Name: fmt.Sprintf("n%d", i)}, version: strconv.Itoa(11 + i)})
 		}
 		if err := <-done; err != nil {
 			t.Error(err)

@@ -107,7 +107,7 @@ func (c Config) rest() (*rest.Config, error) {
 // tune sets what is the same however a connection is configured.
 func tune(cfg *rest.Config) {
 	cfg.QPS, cfg.Burst = qps, burst
-	cfg.Wrap(func(inner http.RoundTripper) http.RoundTripper { return counting{impatient{inner}} })
+	cfg.Wrap(func(inner http.RoundTripper) http.RoundTripper { return counting{noClientRetry{inner}} })
 	cfg.ContentType = protobuf
 	cfg.AcceptContentTypes = protobuf + ",application/json"
 	if cfg.Dial == nil && cfg.Transport == nil {

@@ -23,7 +23,7 @@ import (
 // writeConfig writes one component of a ConfigMap, and the records of it, unless another client has
 // written the ConfigMap since it was read. One that does not exist is created, and deleted again once nothing
 // is left in it: not on the word of an annotation that others may have written. Errors: *workload.ConfigError, those of the API server.
-func writeConfig(ctx context.Context, objects dynamic.ResourceInterface, w *workload.Workload, edit *WorkloadEdit, patience patience, dryRun []string) (*unstructured.Unstructured, error) {
+func writeConfig(ctx context.Context, objects dynamic.ResourceInterface, w *workload.Workload, edit *WorkloadEdit, patience retryPolicy, dryRun []string) (*unstructured.Unstructured, error) {
 	text, err := rewritten(w, edit)
 	if err != nil {
 		return nil, err

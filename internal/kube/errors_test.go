@@ -139,7 +139,7 @@ func TestPatience(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				p, tries, start := patience{first: 10 * time.Second, most: 25 * time.Second, tries: 6}, 0, time.Now()
+				p, tries, start := retryPolicy{first: 10 * time.Second, most: 25 * time.Second, tries: 6}, 0, time.Now()
 				err := p.do(t.Context(), func(context.Context) error {
 					if tries++; tries <= tt.fails {
 						return tt.err
@@ -161,7 +161,7 @@ func TestPatience_endsWithItsContext(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 15*time.Second)
 		defer cancel()
 		start := time.Now()
-		p := patience{first: 10 * time.Second, most: time.Minute, tries: 100}
+		p := retryPolicy{first: 10 * time.Second, most: time.Minute, tries: 100}
 		err := p.do(ctx, func(context.Context) error { return apierrors.NewServiceUnavailable("starting") })
 		if !apierrors.IsServiceUnavailable(err) || time.Since(start) != 15*time.Second {
 			t.Errorf("got %v after %s, want what the server said last, when the context ends", err, time.Since(start))

@@ -212,7 +212,7 @@ func TestFollow_losesNothingThatHappensWhileAListIsRead(t *testing.T) {
 			names = append(names, n.Name)
 		}
 		slices.Sort(names)
-		if diff := cmp.Diff([]string{"n2", "n3", "n4"}, names); diff != "" || w.version != "14" || w.meanwhile != nil {
+		if diff := cmp.Diff([]string{"n2", "n3", "n4"}, names); diff != "" || w.version != "14" || w.pendingEvents != nil {
 			t.Errorf("at version %s: %s", w.version, diff)
 		}
 		cancel()

@@ -65,7 +65,7 @@ func (c *collection[T]) read(ctx context.Context) (items map[string]T, version s
 // ReplicaSets does: kinds are listed at different moments in any case, and no object comes twice. Pods are
 // counted: one that was replaced in between would come twice, or not at all. What is followed by a watch cannot
 // go on either: the watch would begin at the moment of the first page, which has expired.
-func pages(ctx context.Context, p patience, goesOn bool, list pager.ListPageFunc, begin func(), visit func(runtime.Object) error) error {
+func pages(ctx context.Context, p retryPolicy, goesOn bool, list pager.ListPageFunc, begin func(), visit func(runtime.Object) error) error {
 	for attempt := 1; ; attempt++ {
 		begin()
 		all := pager.New(paged(p, goesOn, list))

@@ -49,7 +49,7 @@ func (l pageLimit) after(objects int, bytes int64, err error) pageLimit {
 // paged lists pages whose size follows what the pages before have shown. A page that fails for a moment
 // is asked for again, and not all before it. A list that may go on does so with the rest as it is now, where its
 // continuation has expired.
-func paged(p patience, goesOn bool, list pager.ListPageFunc) pager.ListPageFunc {
+func paged(p retryPolicy, goesOn bool, list pager.ListPageFunc) pager.ListPageFunc {
 	limit := pageLimit(firstPage)
 	ask := func(ctx context.Context, opts metav1.ListOptions) (page runtime.Object, err error) {
 		err = p.do(ctx, bounded(func(ctx context.Context) error {

@@ -15,9 +15,9 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 )
 
-// patience is how long a request is tried again while its errors are transient:
+// retryPolicy is how long a request is tried again while its errors are transient:
 // tries of them, with a pause that doubles from first to most.
-type patience struct {
+type retryPolicy struct {
 	first, most time.Duration
 	tries       int
 }
@@ -25,16 +25,16 @@ type patience struct {
 var (
 	// reading gives up soon: a plan against a cluster that is down should say
 	// so within seconds.
-	reading = patience{first: 200 * time.Millisecond, most: 4 * time.Second, tries: 4}
+	reading = retryPolicy{first: 200 * time.Millisecond, most: 4 * time.Second, tries: 4}
 	// writing outlasts the restart of an API server: half a change is worse
 	// than a slow one.
-	writing = patience{first: 200 * time.Millisecond, most: 4 * time.Second, tries: 10}
+	writing = retryPolicy{first: 200 * time.Millisecond, most: 4 * time.Second, tries: 10}
 )
 
 // do repeats a request while its error is transient. Every request that goes
 // through it may be sent twice without harm: reads, and writes that carry a
 // resource version.
-func (p patience) do(ctx context.Context, request func(context.Context) error) error {
+func (p retryPolicy) do(ctx context.Context, request func(context.Context) error) error {
 	delay, troubled := p.first, false
 	for try := 1; ; try++ {
 		err := request(ctx)

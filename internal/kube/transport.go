@@ -21,13 +21,13 @@ func (brokenConnection) Error() string {
 	return "the server closed the connection without an answer"
 }
 
-// impatient returns immediately what client-go would repeat.
-type impatient struct {
+// noClientRetry returns immediately what client-go would repeat.
+type noClientRetry struct {
 	http.RoundTripper
 }
 
 // RoundTrip sends a request.
-func (t impatient) RoundTrip(r *http.Request) (*http.Response, error) {
+func (t noClientRetry) RoundTrip(r *http.Request) (*http.Response, error) {
 	resp, err := t.RoundTripper.RoundTrip(r)
 	broken := err != nil && (utilnet.IsConnectionReset(err) || utilnet.IsProbableEOF(err) || utilnet.IsHTTP2ConnectionLost(err))
 	if broken && r.Method == http.MethodGet && r.Context().Err() == nil {

@@ -293,7 +293,7 @@ func (c *Cluster) TryWorkload(ctx context.Context, w *workload.Workload, edit *W
 	return workload.Kept(written, w.Path, added)
 }
 
-func (c *Cluster) patchWorkload(ctx context.Context, w *workload.Workload, edit *WorkloadEdit, patience patience, opts metav1.PatchOptions) (*unstructured.Unstructured, error) {
+func (c *Cluster) patchWorkload(ctx context.Context, w *workload.Workload, edit *WorkloadEdit, patience retryPolicy, opts metav1.PatchOptions) (*unstructured.Unstructured, error) {
 	objects, err := c.objects(ctx, w.Ref)
 	if err != nil {
 		return nil, err

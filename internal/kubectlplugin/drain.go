@@ -68,8 +68,8 @@ func (p *plugin) drainCommand() *cobra.Command {
 			return usage(cmd, err.Error())
 		}
 		return p.run(cmd, &f, imagined{
-			Change: preview.Change{Target: target, Drain: &rules, Force: force},
-			resolve: func(_ *preview.Change, s *snapshot.Snapshot, _ []machineset.Observed) error {
+			WhatIf: preview.WhatIf{Target: target, Drain: &rules, Force: force},
+			resolve: func(_ *preview.WhatIf, s *snapshot.Snapshot, _ []machineset.Observed) error {
 				return present(s, target)
 			},
 		})
@@ -81,7 +81,7 @@ func (p *plugin) drainCommand() *cobra.Command {
 var errStuck = errors.New("the drain gets stuck on PodDisruptionBudgets: scale the workloads up or relax the PodDisruptionBudgets before it")
 
 // stuck returns errStuck for a drain that does not end by itself.
-func stuck(answer preview.Change) error {
+func stuck(answer preview.WhatIf) error {
 	if len(answer.Stuck) > 0 {
 		return errStuck
 	}
@@ -94,7 +94,7 @@ var drainFlags = strings.NewReplacer("ignore_daemon_sets = true", "--ignore-daem
 	"(kubectl delete pod) if it is not needed any more", "(kubectl delete pod) if it is not needed any more, or set --force to evict it")
 
 // refused returns the error of a drain that pods stop before it begins.
-func refused(answer preview.Change) error {
+func refused(answer preview.WhatIf) error {
 	if len(answer.Refusals) == 0 {
 		return nil
 	}

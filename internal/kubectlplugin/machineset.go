@@ -72,7 +72,7 @@ func (p *plugin) machineSetCommand() *cobra.Command {
 			sets.Target.Name = names[0]
 		}
 		sets.Rollout = r.rollout()
-		return p.run(cmd, &f, imagined{Change: preview.Change{MachineSets: sets, Taints: c.taints}, resolve: c.amongMachineSets, atOnce: r.atOnce})
+		return p.run(cmd, &f, imagined{WhatIf: preview.WhatIf{MachineSets: sets, Taints: c.taints}, resolve: c.amongMachineSets, atOnce: r.atOnce})
 	}
 	return cmd
 }
@@ -113,7 +113,7 @@ func (r *rolloutFlags) rollout() machineset.Rollout {
 
 // amongMachineSets fills in which taints are removed from the templates of the MachineSets that are meant. Errors:
 // none of them has the name that is asked for.
-func (c change) amongMachineSets(into *preview.Change, _ *snapshot.Snapshot, all []machineset.Observed) (err error) {
+func (c change) amongMachineSets(into *preview.WhatIf, _ *snapshot.Snapshot, all []machineset.Observed) (err error) {
 	var lists [][]corev1.Taint
 	for _, o := range all {
 		if into.MachineSets.Target.Matches(o.Set) {

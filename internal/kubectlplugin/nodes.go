@@ -64,7 +64,7 @@ func (p *plugin) nodesCommand() *cobra.Command {
 
 // amongNodes fills in which taints are removed from the nodes that are meant. Errors: the cluster does
 // not have a node that is named, or none of the nodes has a taint of a key.
-func (c change) amongNodes(into *preview.Change, s *snapshot.Snapshot, _ []machineset.Observed) (err error) {
+func (c change) amongNodes(into *preview.WhatIf, s *snapshot.Snapshot, _ []machineset.Observed) (err error) {
 	if err := present(s, into.Target); err != nil {
 		return err
 	}

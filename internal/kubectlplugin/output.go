@@ -83,7 +83,7 @@ func (o *output) print(to io.Writer, kind string, answer any) (bool, error) {
 }
 
 // write writes an answer, and what makes it worth less than it looks to ErrOut.
-func (p *plugin) write(f *previewFlags, answer preview.Change) error {
+func (p *plugin) write(f *previewFlags, answer preview.WhatIf) error {
 	heading, detail := answer.Words()
 	for _, gap := range answer.Report.Gaps {
 		if f.output.format != formatTable && f.output.format != formatWide || !strings.Contains(detail, gap) {

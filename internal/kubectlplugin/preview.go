@@ -50,9 +50,9 @@ func (f *previewFlags) add(cmd *cobra.Command) {
 
 // imagined is a change that is not evaluated yet.
 type imagined struct {
-	preview.Change
+	preview.WhatIf
 	// resolve completes the change by what the cluster has. Errors: the cluster has no such object.
-	resolve func(*preview.Change, *snapshot.Snapshot, []machineset.Observed) error
+	resolve func(*preview.WhatIf, *snapshot.Snapshot, []machineset.Observed) error
 	// atOnce is how many MachineSets roll out at the same time.
 	atOnce int
 }
@@ -65,11 +65,11 @@ func (p *plugin) run(cmd *cobra.Command, f *previewFlags, change imagined) error
 	if err != nil {
 		return err
 	}
-	sets, err := machineSets(ctx, cluster, change.Change)
+	sets, err := machineSets(ctx, cluster, change.WhatIf)
 	if err != nil {
 		return err
 	}
-	if err := change.resolve(&change.Change, s, sets); err != nil {
+	if err := change.resolve(&change.WhatIf, s, sets); err != nil {
 		return err
 	}
 	answer, err := change.Judge(ctx, cluster, s, sets, p.gate(cmd.Flags().Changed(comparisonFlag)), change.atOnce)
@@ -88,7 +88,7 @@ func (p *plugin) run(cmd *cobra.Command, f *previewFlags, change imagined) error
 }
 
 // machineSets reads the MachineSets where the change is one of MachineSets.
-func machineSets(ctx context.Context, cluster *kube.Cluster, change preview.Change) ([]machineset.Observed, error) {
+func machineSets(ctx context.Context, cluster *kube.Cluster, change preview.WhatIf) ([]machineset.Observed, error) {
 	if change.MachineSets == nil {
 		return nil, nil
 	}

@@ -26,7 +26,7 @@ func drainOf(group []Affected) eviction.DrainOf {
 // joinUntainted makes the nodes that a change brings what they are when they join: nodelink writes
 // the taints of a Machine to its node when that is there (openshift/machine-api-operator
 // pkg/controller/nodelink/nodelink_controller.go, addTaintsToNode).
-func joinUntainted(c *eviction.Change) {
+func joinUntainted(c *eviction.Scenario) {
 	for i, coming := range c.Comes {
 		node := *coming.Node
 		node.Taints = nil

@@ -51,7 +51,7 @@ type Impact struct {
 // roll out one after the other, what holds one is judged with the machines of the
 // others as they are; where several may at the same time, as if all did.
 func Evaluate(s *snapshot.Snapshot, all []Affected, tolerations map[snapshot.WorkloadKey]eviction.Planned, comparison eviction.Comparison, atOnce int) Impact {
-	report := func(some []Affected, edit func(c *eviction.Change)) *eviction.Report {
+	report := func(some []Affected, edit func(c *eviction.Scenario)) *eviction.Report {
 		change := changeOf(some)
 		change.Tolerations = tolerations
 		if edit != nil {
@@ -103,8 +103,8 @@ func TaintsAfter(all []Affected) map[string][]corev1.Taint {
 // written to in place, drained where they go, and new ones where these are replaced.
 // A drained node's taints become those of the machine that comes in its place, by
 // which it is known for whom that one is meant.
-func changeOf(all []Affected) eviction.Change {
-	c := eviction.Change{Drains: map[string]bool{}, Undrained: map[string]bool{}, Closed: map[string]bool{}, Taints: map[string][]corev1.Taint{}}
+func changeOf(all []Affected) eviction.Scenario {
+	c := eviction.Scenario{Drains: map[string]bool{}, Undrained: map[string]bool{}, Closed: map[string]bool{}, Taints: map[string][]corev1.Taint{}}
 	for _, a := range all {
 		for _, m := range a.Machines {
 			c.Closed[m.Node] = c.Closed[m.Node] || m.Deleting

@@ -97,7 +97,7 @@ type Waiting struct {
 // Next decides from what the cluster shows now. Errors of the records and
 // conflicts are looked at by the caller, before.
 func Next(o Observed, d Desired, now time.Time) Decision {
-	v := look(o, d)
+	v := viewOf(o, d)
 	if stop := v.obstacle(); stop != "" {
 		return Decision{Stop: stop}
 	}
@@ -109,7 +109,7 @@ func Next(o Observed, d Desired, now time.Time) Decision {
 	case len(v.old) > 0 && v.marker == nil:
 		return v.write(v.begin(now))
 	}
-	if mends := v.mend(); len(mends) > 0 {
+	if mends := v.repairNodes(); len(mends) > 0 {
 		return Decision{Intents: mends}
 	}
 	if o.Set.Marker == nil {
@@ -121,7 +121,7 @@ func Next(o Observed, d Desired, now time.Time) Decision {
 // withoutRollout ends where there is nothing to roll out. New machines are not waited for, but
 // a controller that has not seen the template makes those that are missing from the one before.
 func (v *view) withoutRollout() Decision {
-	if !v.Set.Observed && v.owed() > 0 && !v.neverAttended() {
+	if !v.Set.Observed && v.replicaDeficit() > 0 && !v.neverAttended() {
 		return Decision{Waiting: v.unfinished()}
 	}
 	return v.finish()
@@ -187,7 +187,7 @@ type view struct {
 	old, fresh, going []*Machine
 }
 
-func look(o Observed, d Desired) *view {
+func viewOf(o Observed, d Desired) *view {
 	v := &view{Observed: o, desired: d, template: d.Merge(o.Set)}
 	if m := o.Set.Marker; m != nil && m.Strategy == v.strategy() {
 		v.marker = m
@@ -229,10 +229,10 @@ func (v *view) outOfSyncNode(m *Machine) *snapshot.Node {
 // templateOn is the template as a machine is measured by it.
 func (v *view) templateOn(m *Machine) Template { return v.template.on(m, v.Nodes[m.Node]) }
 
-// mend corrects the nodes of machines that are in sync: nodelink adds what is
+// repairNodes corrects the nodes of machines that are in sync: nodelink adds what is
 // missing, and neither changes a value nor takes anything away
 // (nodelink_controller.go, addTaintsToNode).
-func (v *view) mend() []Intent {
+func (v *view) repairNodes() []Intent {
 	var out []Intent
 	for _, m := range v.fresh {
 		n := v.outOfSyncNode(m)
@@ -314,8 +314,8 @@ func (v *view) unfinished() []Waiting {
 	return out
 }
 
-// owed counts the machines that the controller has yet to make, or to delete.
-func (v *view) owed() int {
+// replicaDeficit counts the machines that the controller has yet to make, or to delete.
+func (v *view) replicaDeficit() int {
 	return v.Set.Replicas - len(v.old) - len(v.fresh)
 }
 

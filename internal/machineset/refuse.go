@@ -73,7 +73,7 @@ func Refuse(o Observed, d Desired) []Refusal {
 
 // tooLarge refuses records that do not fit beside the other annotations of the MachineSet.
 func tooLarge(o Observed, d Desired) (out []Refusal) {
-	v := look(o, d)
+	v := viewOf(o, d)
 	next, remnants := v.remnants()
 	written := map[string]string{
 		taint.OwnedAnnotation: v.template.Record.String(), label.OwnedAnnotation: o.Set.LabelRecord.String(), RemnantsAnnotation: next.String(), MarkerAnnotation: o.Set.Marker.String(),
@@ -137,10 +137,10 @@ func (e Effect) Brings() bool {
 
 // Plan reports what a change does to the machines that exist.
 func Plan(o Observed, d Desired) Effect {
-	v := look(o, d)
+	v := viewOf(o, d)
 	e := Effect{Template: v.template, Strategy: v.strategy(), Replaced: v.strategy().Replaces()}
 	if e.Strategy != TemplateOnly {
-		e.Stale, e.Mends = v.old, v.mend()
+		e.Stale, e.Mends = v.old, v.repairNodes()
 	}
 	e.Leaving, e.Gap = v.leaving(), v.gap()
 	_, e.Records = v.remnants()

@@ -229,7 +229,7 @@ func TestRemnants_countByTheirProofAlone(t *testing.T) {
 			if left := Unproved(o, d); (len(left) > 0) != tt.unproved {
 				t.Errorf("what cannot be proved is told as %v", left)
 			}
-			if next, _ := look(o, d).remnants(); !o.Set.Remnants[0].of(d.Claim.On(object)) && next.String() != o.Set.Remnants.String() {
+			if next, _ := viewOf(o, d).remnants(); !o.Set.Remnants[0].of(d.Claim.On(object)) && next.String() != o.Set.Remnants.String() {
 				t.Errorf("an entry of another owner is written anew: %s", next)
 			}
 		})

@@ -128,7 +128,7 @@ func TestNext_endsWhateverOthersEdit(t *testing.T) {
 					for c.step() {
 					}
 					o := c.observed()
-					if v := look(o, d); len(v.old)+len(v.mend()) > 0 || v.template.Changed || o.Set.Marker != nil || o.Set.Replicas != machines || len(v.fresh) != machines {
+					if v := viewOf(o, d); len(v.old)+len(v.repairNodes()) > 0 || v.template.Changed || o.Set.Marker != nil || o.Set.Replicas != machines || len(v.fresh) != machines {
 						t.Fatalf("seed %d ends with %d old and %d fresh machines of %d, and the marker %v", seed, len(v.old), len(v.fresh), o.Set.Replicas, o.Set.Marker)
 					}
 				}
@@ -190,7 +190,7 @@ func TestNext_survivesBeingKilled(t *testing.T) {
 						break
 					}
 					if kill > 0 && how.rollout.Strategy != TemplateOnly && c.set.Marker == nil {
-						stale := len(look(c.observed(), d).old)
+						stale := len(viewOf(c.observed(), d).old)
 						if stale > 0 {
 							t.Fatalf("killed before write %d: %d machines are stale, and no marker says that a rollout was interrupted", kill, stale)
 						}
@@ -293,7 +293,7 @@ func TestNext_templateOnlyLeavesMachines(t *testing.T) {
 	if writes, _ := c.run(t, d, -1, 3); writes != 1 {
 		t.Fatalf("%d writes were made, want one", writes)
 	}
-	if got := len(look(c.observed(), d).old); got != 3 {
+	if got := len(viewOf(c.observed(), d).old); got != 3 {
 		t.Fatalf("%d machines are stale, want 3", got)
 	}
 }

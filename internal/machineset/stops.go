@@ -94,13 +94,13 @@ func (v *view) scaledByOthers() string {
 
 // Stops returns why an apply would stop before it writes anything, "" where it would not.
 func Stops(o Observed, d Desired) string {
-	return look(o, d).obstacle()
+	return viewOf(o, d).obstacle()
 }
 
 // Left returns how many machines a rollout still must reach. Where it replaces them, the old
 // ones that are being deleted are among them.
 func Left(o Observed, d Desired) int {
-	v := look(o, d)
+	v := viewOf(o, d)
 	switch {
 	case v.strategy() == TemplateOnly:
 		return 0
@@ -113,7 +113,7 @@ func Left(o Observed, d Desired) int {
 // Coming returns how many new machines a rollout that replaces machines still waits for: those
 // that are not created yet, and those that lack something.
 func Coming(o Observed, d Desired) int {
-	v := look(o, d)
+	v := viewOf(o, d)
 	if !v.strategy().Replaces() {
 		return 0
 	}

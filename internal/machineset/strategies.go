@@ -38,11 +38,11 @@ func (v *view) rolling() Decision {
 	}
 	waiting := v.unfinished()
 	// Each that goes has one that comes.
-	missing := max(len(v.going), len(waiting)-len(v.going)+v.owed())
+	missing := max(len(v.going), len(waiting)-len(v.going)+v.replicaDeficit())
 	var out []Intent
 	for _, m := range v.inOrder() {
 		// Those that do not serve go first and are counted, so that all others serve.
-		if missing >= v.desired.Rollout.MaxUnavailable || v.owed() < 0 {
+		if missing >= v.desired.Rollout.MaxUnavailable || v.replicaDeficit() < 0 {
 			break
 		}
 		missing++
@@ -70,7 +70,7 @@ func (v *view) inOrder() []*Machine {
 
 // settle waits until nothing is coming or going, and ends the rollout.
 func (v *view) settle() Decision {
-	if waiting := v.unfinished(); len(waiting) > 0 || v.owed() != 0 {
+	if waiting := v.unfinished(); len(waiting) > 0 || v.replicaDeficit() != 0 {
 		return Decision{Waiting: waiting}
 	}
 	return v.finish()
@@ -82,12 +82,12 @@ func (v *view) settle() Decision {
 func (v *view) surge() Decision {
 	low, high := v.marker.OriginalReplicas, v.marker.OriginalReplicas+v.marker.Surge
 	if v.Set.Replicas == low {
-		if len(v.old) > 0 && v.owed() >= 0 {
+		if len(v.old) > 0 && v.replicaDeficit() >= 0 {
 			return v.addAgain()
 		}
 		return v.settle()
 	}
-	if waiting := v.unfinished(); len(waiting) > 0 || v.owed() != 0 {
+	if waiting := v.unfinished(); len(waiting) > 0 || v.replicaDeficit() != 0 {
 		return Decision{Waiting: waiting}
 	}
 	if len(v.old) > v.marker.Surge {
@@ -126,7 +126,7 @@ func (v *view) addAgain() Decision {
 func (v *view) scaleToZero() Decision {
 	switch original := v.marker.OriginalReplicas; {
 	case v.Set.Replicas == original:
-		if len(v.old) > 0 && v.owed() >= 0 {
+		if len(v.old) > 0 && v.replicaDeficit() >= 0 {
 			return v.write(&SetWrite{Replicas: new(0)}, fmt.Sprintf("%d of %d machines differ", len(v.old), original))
 		}
 		return v.settle()

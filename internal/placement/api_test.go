@@ -55,7 +55,7 @@ func fromAPI(p *corev1.Pod) *snapshot.Pod {
 
 // prepared is a simulation in which a pod is about to be placed.
 func (w world) prepared(p *snapshot.Pod) (*simulation, *class) {
-	s := newSimulation(New(w.Snapshot, Change{}, false), nil)
+	s := newSimulation(New(w.Snapshot, Scenario{}, false), nil)
 	c := s.classOf(p, p.Scheduling, p.Requests())
 	s.chance = newChance(1, 1)
 	s.reset()

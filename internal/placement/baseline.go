@@ -35,7 +35,7 @@ func (s *simulation) without(seed uint64, order int) {
 	}
 	if s.baseline.simulation == nil {
 		already := slices.DeleteFunc(slices.Clone(s.evictions), func(e Eviction) bool { return !e.successor() && !e.Elsewhere })
-		change := Change{}
+		change := Scenario{}
 		if s.Finder.change.Before != nil {
 			change = *s.Finder.change.Before
 		}

@@ -17,7 +17,7 @@ import (
 // big is a cluster of 5,000 nodes with 30 pods each. All pods of the first so many nodes are
 // evicted. They belong to 2,000 Deployments of three priorities: a tenth selects nodes that are
 // not there, a tenth has a pool of its own, a twentieth asks for more memory than any node has.
-func big(changed int) (*snapshot.Snapshot, Change, []Eviction) {
+func big(changed int) (*snapshot.Snapshot, Scenario, []Eviction) {
 	const nodes, perNode, deployments = 5000, 30, 2000
 	w := newWorld()
 	name := func(i int) string { return fmt.Sprintf("node-%04d", i) }
@@ -48,7 +48,7 @@ func big(changed int) (*snapshot.Snapshot, Change, []Eviction) {
 		}
 	}
 	var evicted []Eviction
-	change := Change{Taints: map[string][]corev1.Taint{}}
+	change := Scenario{Taints: map[string][]corev1.Taint{}}
 	for i := range nodes * perNode {
 		p := *shared[i*7%deployments]
 		p.Name, p.Node = fmt.Sprintf("pod-%06d", i), name(i/perNode)

@@ -77,7 +77,7 @@ func TestFinder_room(t *testing.T) {
 	w := newWorld(having(node("n1"), 9, 9), having(node("n2"), 20, 20)).run(
 		pod("low", "n2", asking(1, 1), priority(1)), pod("high", "n2", asking(4, 4), priority(5)), pod("middle", "n2", asking(2, 2), priority(3)),
 		pod("other", "n2", asking(1, 1), priority(5)), pod("alone", "n1", asking(1, 1), priority(5)))
-	f := New(w.Snapshot, Change{}, false)
+	f := New(w.Snapshot, Scenario{}, false)
 	for _, p := range f.allPlaces() {
 		for respects, want := range map[int32][2]int64{0: {8, 12}, 2: {8, 13}, 4: {8, 15}, 6: {9, 20}} {
 			if got := f.room(p, respects).milliCPU; got != 1000*want[p.index] {
@@ -107,7 +107,7 @@ func TestCandidates_endsWithEnough(t *testing.T) {
 			w = w.run(pod("v-"+n.Name, n.Name, asking(2, 2), labelledAs("app", app)))
 		}
 		p := pod("p", "gone", asking(2, 2), priority(9))
-		s := newSimulation(New(w.Snapshot, Change{}, false), []Eviction{{Pod: p, Scheduling: p.Scheduling}})
+		s := newSimulation(New(w.Snapshot, Scenario{}, false), []Eviction{{Pod: p, Scheduling: p.Scheduling}})
 		s.run(1, 0)
 		s.reset()
 		if got := s.candidates(s.replacements[0].class, s.chance); len(got) != tt.want {

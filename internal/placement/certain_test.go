@@ -19,7 +19,7 @@ import (
 )
 
 // leavingEvicted lets the pods of an evicted list leave the changed nodes, as package eviction does.
-func (c *randomCluster) leavingEvicted() Change {
+func (c *randomCluster) leavingEvicted() Scenario {
 	change := c.change
 	change.Leaving = func(name string) func(*snapshot.Pod) bool {
 		if _, tainted := change.Taints[name]; !tainted {

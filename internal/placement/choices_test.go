@@ -44,7 +44,7 @@ func TestChance_pick(t *testing.T) {
 func ofNode(t *testing.T, p *snapshot.Pod, nodes ...*snapshot.Node) (*simulation, *replacement) {
 	t.Helper()
 	w := newWorld(nodes...)
-	s := newSimulation(New(w.Snapshot, Change{}, false), []Eviction{{Pod: p, Scheduling: p.Scheduling}})
+	s := newSimulation(New(w.Snapshot, Scenario{}, false), []Eviction{{Pod: p, Scheduling: p.Scheduling}})
 	if len(s.replacements) != 1 {
 		t.Fatalf("there are %d replacements", len(s.replacements))
 	}
@@ -176,15 +176,15 @@ func TestClassOf_podsWithOtherLabelsAreOfAnotherClass(t *testing.T) {
 func TestSimulate_reasonsOfAPodOfANodeThatIsGone(t *testing.T) {
 	t.Parallel()
 	port := &snapshot.PodRules{Ports: []snapshot.HostPort{{IP: "0.0.0.0", Protocol: corev1.ProtocolTCP, Port: 80}}}
-	comes := func(n *snapshot.Node) Change { return Change{Comes: []Coming{{Node: n, Of: "MachineSet a"}}} }
+	comes := func(n *snapshot.Node) Scenario { return Scenario{Comes: []Coming{{Node: n, Of: "MachineSet a"}}} }
 	for name, tt := range map[string]struct {
 		pod           *snapshot.Pod
-		change        Change
+		change        Scenario
 		reason, brief string
 	}{
-		"two nodes lack the same":                  {pod("p", "gone", asking(4, 1)), Change{}, "2 lack cpu (needs 4, at most 2 free)", "2 cpu"},
-		"two nodes have its port in use":           {pod("p", "gone", asking(1, 1), ruled(port)), Change{}, "2 have its host port in use", "2 host port"},
-		"a volume is elsewhere":                    {pod("p", "gone", asking(1, 1), claiming("data")), Change{}, "its volume data is bound to no node of this cluster", "2 volume"},
+		"two nodes lack the same":                  {pod("p", "gone", asking(4, 1)), Scenario{}, "2 lack cpu (needs 4, at most 2 free)", "2 cpu"},
+		"two nodes have its port in use":           {pod("p", "gone", asking(1, 1), ruled(port)), Scenario{}, "2 have its host port in use", "2 host port"},
+		"a volume is elsewhere":                    {pod("p", "gone", asking(1, 1), claiming("data")), Scenario{}, "its volume data is bound to no node of this cluster", "2 volume"},
 		"new machines lack it as well":             {pod("p", "gone", asking(4, 1)), comes(having(node("new"), 3, 3)), "2 lack cpu (needs 4, at most 2 free); the new machines lack cpu (needs 4, at most 3 free)", "2 cpu"},
 		"new machines are not where its volume is": {pod("p", "gone", asking(1, 1), claiming("data")), comes(having(node("new"), 3, 3)), "its volume data is bound to no node of this cluster; the new machines are not where its volume is", "2 volume"},
 		"new machines take it":                     {pod("p", "gone", asking(4, 1)), comes(having(node("new"), 4, 4)), "2 lack cpu (needs 4, at most 2 free)", "2 cpu"},
@@ -262,7 +262,7 @@ func TestFinder_lookUp(t *testing.T) {
 	w := newWorld(many(6, "n", func(name string) *snapshot.Node {
 		return labelled(labelled(node(name), "pool", string("aabbbb"[name[2]-'0'])), "disk", string("xyxyxy"[name[2]-'0']))
 	})...)
-	f := New(w.Snapshot, Change{}, false)
+	f := New(w.Snapshot, Scenario{}, false)
 	f.allPlaces()
 	for name, tt := range map[string]struct {
 		terms []corev1.NodeSelectorTerm

@@ -45,7 +45,7 @@ func TestFind_nodesThatAChangeBrings(t *testing.T) {
 			tt.world.Nodes["gpu-1"] = pool("gpu-1")
 			brought := pool("", "team=a:NoExecute")
 			brought.Unschedulable = tt.cordoned
-			f := New(tt.world.Snapshot, Change{Drained: map[string]bool{"gpu-1": true}, Comes: []Coming{{Node: brought, Like: "gpu-1", Of: "MachineSet gpu"}}}, false)
+			f := New(tt.world.Snapshot, Scenario{Drained: map[string]bool{"gpu-1": true}, Comes: []Coming{{Node: brought, Like: "gpu-1", Of: "MachineSet gpu"}}}, false)
 			p := tt.world.named(t, "web")
 			found := f.Find(p, p.Scheduling)
 			if diff := cmp.Diff(tt.awaits, found.Awaits, cmpopts.EquateEmpty()); diff != "" || found.Fits() != tt.fits {
@@ -62,7 +62,7 @@ func TestFind_nodesThatAChangeBrings(t *testing.T) {
 func TestDeclines_ofSeveralKindsOfNodes(t *testing.T) {
 	t.Parallel()
 	w := newWorld(node("n1")).run(pod("p", "n1", selecting("disk", "ssd")))
-	change := Change{Drained: map[string]bool{"n1": true}}
+	change := Scenario{Drained: map[string]bool{"n1": true}}
 	change.Comes = []Coming{
 		{Node: node("", "a:NoSchedule"), Of: "MachineSet a"},
 		{Node: labelled(node("", "b:NoSchedule"), "disk", "ssd"), Of: "MachineSet b"},

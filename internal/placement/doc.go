@@ -25,5 +25,5 @@
 //
 // It is pure. A snapshot holds the cluster as it is observed, a Change what is different by the
 // time the pods are scheduled. Which pods are evicted is for package eviction to decide: it
-// hands the decision over as Change.Leaving, and as the evictions that Simulate takes.
+// hands the decision over as Scenario.Leaving, and as the evictions that Simulate takes.
 package placement

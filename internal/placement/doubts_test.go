@@ -53,7 +53,7 @@ func TestDecide_evictsUndecidedPodsInSomeOrders(t *testing.T) {
 		evicted[i].Unsure = true
 		evicted[i].Pod.Labels, evicted[i].Pod.Ready = map[string]string{"app": "web"}, i > 2
 	}
-	s := newSimulation(New(w.Snapshot, Change{}, false), evicted)
+	s := newSimulation(New(w.Snapshot, Scenario{}, false), evicted)
 	for order := range 9 {
 		s.run(1, order)
 		var goes, spent int32
@@ -133,7 +133,7 @@ func TestKeepsRoom_ofPodsThatTerminate(t *testing.T) {
 			options = append(options, tt.rules)
 		}
 		w = w.waiting("high", 1, options...)
-		s := newSimulation(New(w.Snapshot, Change{}, false), nil)
+		s := newSimulation(New(w.Snapshot, Scenario{}, false), nil)
 		s.run(1, 0)
 		s.reset()
 		before := *s.state(1)

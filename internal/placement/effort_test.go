@@ -21,7 +21,7 @@ func zoneEvicted(nodes int) *simulation {
 	}}}))
 	low := pod("low", "", asking(1, 1), ownedBy("ReplicaSet", "low"), labelledAs("app", "low"))
 	var evicted []Eviction
-	change := Change{Taints: map[string][]corev1.Taint{}}
+	change := Scenario{Taints: map[string][]corev1.Taint{}}
 	for i, n := range many(nodes, "n", func(name string) *snapshot.Node { return having(node(name), 32, 64) }) {
 		n.Allocatable.Pods = 110
 		w.Nodes[n.Name] = labelled(n, "zone", string(rune('a'+i%3)))

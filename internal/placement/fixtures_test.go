@@ -64,7 +64,7 @@ func (w world) named(t *testing.T, name string) *snapshot.Pod {
 }
 
 // fits reports whether a node would take the pod that replaces one of this name.
-func (w world) fits(t *testing.T, name string, change Change) bool {
+func (w world) fits(t *testing.T, name string, change Scenario) bool {
 	t.Helper()
 	p := w.named(t, name)
 	return New(w.Snapshot, change, false).Fits(p, p.Scheduling)
@@ -122,8 +122,8 @@ func pinned(name string) podOption {
 	}
 }
 
-func tainting(node string, taints ...string) Change {
-	return Change{Taints: map[string][]corev1.Taint{node: taintsOf(taints...)}}
+func tainting(node string, taints ...string) Scenario {
+	return Scenario{Taints: map[string][]corev1.Taint{node: taintsOf(taints...)}}
 }
 
 func labelled(n *snapshot.Node, key, value string) *snapshot.Node {

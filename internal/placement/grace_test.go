@@ -149,7 +149,7 @@ func TestGrace_orderedSetsWaitForTerminatingPods(t *testing.T) {
 // So is a victim of preemption, and a pod that may be evicted.
 func TestGrace_victimsAreReplacedLater(t *testing.T) {
 	t.Parallel()
-	cluster := func(unsure bool) (world, Change, []Eviction) {
+	cluster := func(unsure bool) (world, Scenario, []Eviction) {
 		w := newWorld(having(node("n1"), 99, 99), having(node("n2"), 2, 99), labelled(having(node("n3"), 2, 99), "pool", "spare"))
 		w.Nodes["n3"].Taints = taintsOf("spare:NoSchedule")
 		w.run(pod("urgent", "n1", asking(2, 1), priority(9), ownedBy("ReplicaSet", "urgent")), other("web", "n1", asking(2, 1), priority(1), tolerating(exists("spare", "")), selecting("pool", "spare")))

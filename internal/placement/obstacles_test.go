@@ -30,7 +30,7 @@ func TestObstacles_nameWhatKeepsAPodAway(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
 		world  world
-		change Change
+		change Scenario
 		want   string
 	}{
 		{name: "nothing but that there is no other node", world: grown().run(pod("p", "n1")), want: ": the cluster has no other node"},
@@ -63,7 +63,7 @@ func TestObstacles_nameWhatKeepsAPodAway(t *testing.T) {
 		{name: "a cordon, and not the taint that comes with it", world: grown([]*snapshot.Node{cordoned(node("c", "node.kubernetes.io/unschedulable:NoSchedule"))}).run(pod("p", "n1")), want: ": 1 is cordoned"},
 		{name: "required affinity", world: grown(many(2, "o", outside)).run(pod("p", "n1", requiring(expression("pool", "Exists")))), want: ": 2 do not match its node affinity"},
 		{
-			name: "nodes that are drained by the same change, apart from its own", change: Change{Drained: map[string]bool{"n1": true, "o-0": true}},
+			name: "nodes that are drained by the same change, apart from its own", change: Scenario{Drained: map[string]bool{"n1": true, "o-0": true}},
 			world: grown(many(1, "o", outside)).run(pod("p", "n1")), want: ": 1 is drained",
 		},
 		{

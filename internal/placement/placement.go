@@ -12,8 +12,8 @@ import (
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
 )
 
-// Change is what is different from the snapshot by the time the pods look for nodes.
-type Change struct {
+// Scenario is what is different from the snapshot by the time the pods look for nodes.
+type Scenario struct {
 	// Taints holds, by node, the whole list as it will be.
 	Taints map[string][]corev1.Taint
 	// Labels holds, by node, all labels as they will be.
@@ -34,7 +34,7 @@ type Change struct {
 	// change evicts. nil means that no Job fails.
 	Ends func(pod *snapshot.Pod, preempted int) Ending
 	// Before is what other changes of the run do without this one, nil for nothing.
-	Before *Change
+	Before *Scenario
 }
 
 // Placement is where a pod that replaces another one fits.
@@ -50,7 +50,7 @@ type Placement struct {
 // pods that are equal in what decides on a node.
 type Finder struct {
 	snapshot *snapshot.Snapshot
-	change   Change
+	change   Scenario
 	// comparison is set where the feature gate TaintTolerationComparisonOperators counts
 	// as on.
 	comparison bool
@@ -80,7 +80,7 @@ type Finder struct {
 
 // New returns a finder for the nodes of a snapshot as they are after a change. The last
 // argument is whether the feature gate TaintTolerationComparisonOperators counts as on.
-func New(s *snapshot.Snapshot, change Change, comparison bool) *Finder {
+func New(s *snapshot.Snapshot, change Scenario, comparison bool) *Finder {
 	return &Finder{
 		snapshot: s, change: change, comparison: comparison,
 		byLabel: map[string]map[string][]*place{}, searches: map[searchKey]*nodeSearch{}, results: map[resultKey]*Result{},

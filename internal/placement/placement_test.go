@@ -56,9 +56,9 @@ func TestFits_onNoNodeThatIsDrainedOrClosed(t *testing.T) {
 	if !w.fits(t, "p", tainting("n1", "a:NoExecute")) {
 		t.Fatal("the node that the affinity names does not take the pod")
 	}
-	for name, set := range map[string]func(*Change, map[string]bool){
-		"drained": func(c *Change, nodes map[string]bool) { c.Drained = nodes },
-		"closed":  func(c *Change, nodes map[string]bool) { c.Closed = nodes },
+	for name, set := range map[string]func(*Scenario, map[string]bool){
+		"drained": func(c *Scenario, nodes map[string]bool) { c.Drained = nodes },
+		"closed":  func(c *Scenario, nodes map[string]bool) { c.Closed = nodes },
 	} {
 		change := tainting("n1", "a:NoExecute")
 		set(&change, map[string]bool{"n2": true})
@@ -87,7 +87,7 @@ func TestFits_nowhereWithForbiddenTolerations(t *testing.T) {
 	t.Parallel()
 	w := newWorld(node("n1"), node("n2")).run(pod("p", "n1", func(p *snapshot.Pod) { p.Scheduling.Forbidden = []corev1.Toleration{exists("a", "")} }))
 	p := w.named(t, "p")
-	f := New(w.Snapshot, Change{}, false)
+	f := New(w.Snapshot, Scenario{}, false)
 	if f.Fits(p, p.Scheduling) {
 		t.Error("the pod fits")
 	}
@@ -101,7 +101,7 @@ func TestFits_byComparisonOnlyWhereTheGateIsOn(t *testing.T) {
 	w := newWorld(node("n1", "cost=5:NoSchedule")).run(pod("p", "n1", tolerating(corev1.Toleration{Key: "cost", Operator: "Lt", Value: "9"})))
 	p := w.named(t, "p")
 	for _, gate := range []bool{false, true} {
-		if fits := New(w.Snapshot, Change{}, gate).Fits(p, p.Scheduling); fits != gate {
+		if fits := New(w.Snapshot, Scenario{}, gate).Fits(p, p.Scheduling); fits != gate {
 			t.Errorf("gate %t: fits %t", gate, fits)
 		}
 	}
@@ -122,7 +122,7 @@ func TestNamedNodes_changeNoAnswer(t *testing.T) {
 			terms = append(terms, term)
 		}
 		w := newWorld(node("n1", "a:NoExecute"), labelled(node("n2"), "disk", "ssd"), cordoned(node("n3")))
-		f := New(w.Snapshot, Change{}, false)
+		f := New(w.Snapshot, Scenario{}, false)
 		plain := &snapshot.Scheduling{Affinity: &corev1.NodeSelector{NodeSelectorTerms: terms}}
 		never := expression("no-such-label", corev1.NodeSelectorOpExists)
 		defeated := &snapshot.Scheduling{Affinity: &corev1.NodeSelector{NodeSelectorTerms: append(append([]corev1.NodeSelectorTerm{}, terms...), never)}}

@@ -42,9 +42,9 @@ func TestFinder_givesTheAnswersOfANewOne(t *testing.T) {
 			pods = append(pods, p)
 		}
 		w = w.run(pods...).run(other("heavy", "n0", asking(1, 0)))
-		used := New(w.Snapshot, Change{}, false)
+		used := New(w.Snapshot, Scenario{}, false)
 		for _, p := range pods {
-			fresh := New(w.Snapshot, Change{}, false)
+			fresh := New(w.Snapshot, Scenario{}, false)
 			fits := used.Fits(p, p.Scheduling)
 			if want := fresh.Fits(p, p.Scheduling); fits != want {
 				t.Fatalf("%s fits %t, want %t", p.Name, fits, want)
@@ -65,7 +65,7 @@ func TestFinder_asksTheRequirementThatFewestNodesMeetFirst(t *testing.T) {
 	p := pod("p", "n1", selecting("pool", "a"), requiring(expression("disk", corev1.NodeSelectorOpIn, "ssd")))
 	w = w.run(p)
 	want := ": 2 do not match its node affinity, 1 does not match its node selector"
-	if got := New(w.Snapshot, Change{}, false).Obstacles(p, p.Scheduling); got != want {
+	if got := New(w.Snapshot, Scenario{}, false).Obstacles(p, p.Scheduling); got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }

@@ -25,7 +25,7 @@ func (w world) evictAll(node string) []Eviction {
 }
 
 // gone is the change that taints a node and evicts its pods.
-func gone(node string) Change {
+func gone(node string) Scenario {
 	change := tainting(node, "gone:NoExecute")
 	change.Leaving = func(name string) func(*snapshot.Pod) bool {
 		if name != node {
@@ -307,21 +307,21 @@ func TestSimulate_spreadOverHostsOfWhichOneIsCordoned(t *testing.T) {
 	on := map[string]bool{"n1": true}
 	tainted := gone("n1").Taints
 	for name, tt := range map[string]struct {
-		change Change
+		change Scenario
 		// cordoned is set where n1 is before the change.
 		cordoned, ignore bool
 		pods             podOption
 		want             Fate
 	}{
-		"it is drained":                                       {change: Change{Drained: on}, want: Fits},
-		"it is drained, and taints do not count":              {change: Change{Drained: on}, ignore: true, want: Pending},
-		"it is deleted":                                       {change: Change{Closed: on}, want: Fits},
+		"it is drained":                                       {change: Scenario{Drained: on}, want: Fits},
+		"it is drained, and taints do not count":              {change: Scenario{Drained: on}, ignore: true, want: Pending},
+		"it is deleted":                                       {change: Scenario{Closed: on}, want: Fits},
 		"it is cordoned":                                      {cordoned: true, want: Fits},
 		"it is cordoned, and taints do not count":             {cordoned: true, ignore: true, want: Pending},
 		"it is cordoned, which the pods tolerate":             {cordoned: true, pods: cordon, want: Fits},
-		"it is deleted, though the pods tolerate the cordon":  {change: Change{Closed: on}, pods: cordon, want: Fits},
-		"it is tainted, though the pods tolerate the cordon":  {change: Change{Taints: tainted, Drained: on}, pods: cordon, want: Fits},
-		"it is tainted and cordoned, and taints do not count": {change: Change{Taints: tainted}, cordoned: true, ignore: true, want: Pending},
+		"it is deleted, though the pods tolerate the cordon":  {change: Scenario{Closed: on}, pods: cordon, want: Fits},
+		"it is tainted, though the pods tolerate the cordon":  {change: Scenario{Taints: tainted, Drained: on}, pods: cordon, want: Fits},
+		"it is tainted and cordoned, and taints do not count": {change: Scenario{Taints: tainted}, cordoned: true, ignore: true, want: Pending},
 	} {
 		rules := &snapshot.PodRules{Spread: []snapshot.SpreadConstraint{{
 			MaxSkew: 1, MinDomains: 1, TopologyKey: corev1.LabelHostname, Selector: labels.SelectorFromSet(labels.Set{"app": "web"}), HonorTaints: !tt.ignore,

@@ -22,7 +22,7 @@ import (
 // later. Rules relate workloads to each other where they are asked for.
 type randomCluster struct {
 	world
-	change  Change
+	change  Scenario
 	evicted []Eviction
 }
 
@@ -48,7 +48,7 @@ func drawRules(t *rapid.T) *snapshot.PodRules {
 
 // drawCluster draws a cluster; related is set where pods have rules.
 func drawCluster(t *rapid.T, related, priorities bool) randomCluster {
-	c := randomCluster{world: newWorld(), change: Change{Taints: map[string][]corev1.Taint{}}}
+	c := randomCluster{world: newWorld(), change: Scenario{Taints: map[string][]corev1.Taint{}}}
 	nodes := rapid.IntRange(2, 6).Draw(t, "nodes")
 	for i := range nodes {
 		n := labelled(having(node(fmt.Sprintf("n%d", i)), rapid.Int64Range(1, 8).Draw(t, "cores"), rapid.Int64Range(1, 8).Draw(t, "gi")), "zone", fmt.Sprintf("z%d", i%2))

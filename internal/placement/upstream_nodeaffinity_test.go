@@ -109,7 +109,7 @@ func runAffinity(t *testing.T, rows *upstream.Rows, cases []affinityCase) {
 				s.Affinity = &corev1.NodeSelector{NodeSelectorTerms: tt.terms}
 			}
 			before := s.Affinity.DeepCopy()
-			if fits := New(newWorld().Snapshot, Change{}, false).Selects(s, tt.node, tt.labels); fits != tt.fits {
+			if fits := New(newWorld().Snapshot, Scenario{}, false).Selects(s, tt.node, tt.labels); fits != tt.fits {
 				t.Errorf("fits %t, want %t", fits, tt.fits)
 			}
 			if diff := cmp.Diff(before, s.Affinity); diff != "" {

@@ -96,7 +96,7 @@ func TestUpstream_preferredNodes(t *testing.T) {
 				w.Nodes[n.Name] = n
 			}
 			p := pod("p", "", preferring(tt.terms...))
-			s := newSimulation(New(w.Snapshot, Change{}, false), nil)
+			s := newSimulation(New(w.Snapshot, Scenario{}, false), nil)
 			l := s.search(p, p.Scheduling)
 			var got []int32
 			for i := range tt.nodes {

@@ -106,7 +106,7 @@ func TestUpstream_taintTolerationScore(t *testing.T) {
 				n := node(fmt.Sprintf("n%d", i), taints...)
 				w.Nodes[n.Name] = n
 			}
-			s := newSimulation(New(w.Snapshot, Change{}, true), nil)
+			s := newSimulation(New(w.Snapshot, Scenario{}, true), nil)
 			l, most := s.search(p, p.Scheduling), int32(0)
 			for i := range tt.nodes {
 				most = max(most, s.untolerated(l, int32(i)))

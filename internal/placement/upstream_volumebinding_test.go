@@ -105,7 +105,7 @@ func TestUpstream_volumeBinding(t *testing.T) {
 			if tt.ephemeral {
 				ephemeralVolume(p)
 			}
-			if fits := New(tt.volume.Snapshot, Change{}, false).Fits(p, p.Scheduling); fits != tt.fits {
+			if fits := New(tt.volume.Snapshot, Scenario{}, false).Fits(p, p.Scheduling); fits != tt.fits {
 				t.Errorf("fits %t, want %t", fits, tt.fits)
 			}
 		})

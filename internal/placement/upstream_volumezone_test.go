@@ -67,7 +67,7 @@ func TestUpstream_volumeZone(t *testing.T) {
 			if zones := snapshot.ZonesOf(tt.volume); zones != nil {
 				w.Volumes = map[string]map[string]*snapshot.Volume{"app": {"data": {Name: "pv", Zones: &zones}}}
 			}
-			if fits := w.fits(t, "p", Change{}); fits != tt.fits {
+			if fits := w.fits(t, "p", Scenario{}); fits != tt.fits {
 				t.Errorf("fits %t, want %t", fits, tt.fits)
 			}
 		})

@@ -228,7 +228,7 @@ func TestOrder_waitsForNoPodBeforeALabelGoes(t *testing.T) {
 		plan := Order(aSnapshot([]*snapshot.Node{n}, podRequiring(w, pins)), Change{Labels: []NodeLabels{{Target: Target{Name: "a"}, Claim: claim}}, Workloads: []Tolerations{own}}, eviction.ComparisonOff)
 		waits := false
 		for _, step := range plan.Steps {
-			waits = waits || step.Kind == Wait && step.Shed != nil
+			waits = waits || step.Kind == Wait && step.RemovedLabels != nil
 		}
 		if waits != tt.waits {
 			t.Errorf("%s: the steps are %v", name, plan.Steps)

@@ -34,7 +34,7 @@ func TestUnmarked_reportsControlPlaneNodesWithoutTheirTaint(t *testing.T) {
 			t.Parallel()
 			n := aNode(t, "n", "gpu", tt.has...)
 			n.Labels[tt.label] = ""
-			if diff := cmp.Diff(tt.want, PlanNodes([]*snapshot.Node{n}, desire(t, pool(t, "gpu"), tt.wanted)).Unmarked()); diff != "" {
+			if diff := cmp.Diff(tt.want, PlanNodes([]*snapshot.Node{n}, desire(t, pool(t, "gpu"), tt.wanted)).MissingControlPlaneTaint()); diff != "" {
 				t.Error(diff)
 			}
 		})

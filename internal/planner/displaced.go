@@ -63,9 +63,9 @@ func Displacing(s Step, displaced []Displaced) bool {
 	return slices.ContainsFunc(displaced, func(d Displaced) bool { return !d.Shortened && slices.Contains(s.Pods, d.Pod) })
 }
 
-// Displaces returns the pods whose places those steps take that take tolerations away
+// PodsLosingTolerations returns the pods whose places those steps take that take tolerations away
 // or shorten them, with the taints of the nodes as the steps before them leave them.
-func Displaces(s *snapshot.Snapshot, steps []Step, comparison eviction.Comparison) []Displaced {
+func PodsLosingTolerations(s *snapshot.Snapshot, steps []Step, comparison eviction.Comparison) []Displaced {
 	var out []Displaced
 	taints := map[string][]corev1.Taint{}
 	for _, step := range steps {

@@ -68,7 +68,7 @@ func TestDisplaces_podsThatLoseTolerationsImmediately(t *testing.T) {
 			desired.Now = !tt.later
 			var got []string
 			steps := Order(snapshot, Change{Workloads: []Tolerations{desired}}, eviction.ComparisonOff).Steps
-			for _, d := range Displaces(snapshot, steps, eviction.ComparisonOff) {
+			for _, d := range PodsLosingTolerations(snapshot, steps, eviction.ComparisonOff) {
 				got = append(got, writeDisplaced(d))
 			}
 			if diff := cmp.Diff(tt.want, got, cmpopts.EquateEmpty()); diff != "" {
@@ -85,7 +85,7 @@ func TestDisplaces_leavesOutPodsOfNodesThatAreGone(t *testing.T) {
 	gone, pod := aPod(t, w, "a0", "gone"), aPod(t, w, "a1", "a")
 	pod.Scheduling.NodeSelector = map[string]string{"pool": "gpu"}
 	step := Step{Kind: Contract, Workload: w, Merged: toleration.Merged{Template: true, Removed: tols(t, "x=1:NoExecute")}, Pins: label.Merged{Removed: []string{"pool"}}}
-	got := Displaces(aSnapshot([]*snapshot.Node{aNode(t, "a", "gpu", "x=1:NoExecute")}, gone, pod), []Step{step}, eviction.ComparisonOff)
+	got := PodsLosingTolerations(aSnapshot([]*snapshot.Node{aNode(t, "a", "gpu", "x=1:NoExecute")}, gone, pod), []Step{step}, eviction.ComparisonOff)
 	if len(got) != 1 || got[0].Pod != pod {
 		t.Errorf("it displaces %v", got)
 	}
@@ -120,7 +120,7 @@ func TestDisplaces_judgesByTheNodesAsTheyAreByThen(t *testing.T) {
 			taints := taint.Merged{Taints: taintsOf(t, tt.after...), Changed: true}
 			steps := []Step{{Kind: Switched, Nodes: NodePlan{Switches: []Switch{{Node: a, Merged: taints}}}}, step}
 			var got []string
-			for _, d := range Displaces(aSnapshot([]*snapshot.Node{a, aNode(t, "b", "cpu")}, pod), steps, eviction.ComparisonOff) {
+			for _, d := range PodsLosingTolerations(aSnapshot([]*snapshot.Node{a, aNode(t, "b", "cpu")}, pod), steps, eviction.ComparisonOff) {
 				got = append(got, writeDisplaced(d))
 			}
 			if diff := cmp.Diff(tt.want, got, cmpopts.EquateEmpty()); diff != "" {

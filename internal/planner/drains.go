@@ -72,7 +72,7 @@ func (o *order) drain(d *NodeDrain) {
 			o.plan.DrainRefusals = append(o.plan.DrainRefusals, refuseGuarded(o.snapshot, leave)...)
 		}
 	}
-	change := eviction.Change{Drains: drains, Selects: d.Rules.Selects, Deletes: d.Rules.DisableEviction}
+	change := eviction.Scenario{Drains: drains, Selects: d.Rules.Selects, Deletes: d.Rules.DisableEviction}
 	o.plan.Steps = append(o.plan.Steps, Step{Kind: Drained, Drain: d, Report: o.report(change)})
 }
 

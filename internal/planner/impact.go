@@ -58,9 +58,9 @@ func (o *order) node(name string) *snapshot.Node {
 
 // report evaluates a step. A pod that a step before has made leave is not made to leave
 // again.
-func (o *order) report(change eviction.Change) *eviction.Report {
+func (o *order) report(change eviction.Scenario) *eviction.Report {
 	change.Tolerations = o.planned
-	return o.still(eviction.Evaluate(o.foreseen(), change, o.comparison))
+	return o.dropAlreadyLeaving(eviction.Evaluate(o.foreseen(), change, o.comparison))
 }
 
 // foreseen is the cluster as the steps so far will have left it.
@@ -77,7 +77,7 @@ func (o *order) repin(w *workload.Workload, pins label.Merged) *eviction.Report 
 	if !daemons || len(pins.Changes) == 0 {
 		return nil
 	}
-	report := o.still(eviction.Repin(o.foreseen(), o.snapshot.WorkloadPods(w.Pods...), pins.Labels, o.comparison))
+	report := o.dropAlreadyLeaving(eviction.Repin(o.foreseen(), o.snapshot.WorkloadPods(w.Pods...), pins.Labels, o.comparison))
 	if len(report.Pods) == 0 {
 		return nil
 	}
@@ -101,7 +101,7 @@ func (o *order) own(v *eviction.PodVerdict) bool {
 // relabel evaluates a change of labels: no pod leaves by them but those of DaemonSets
 // that do not select their node any more.
 func (o *order) relabel(plan LabelPlan) *eviction.Report {
-	change := eviction.Change{Labels: map[string]map[string]string{}}
+	change := eviction.Scenario{Labels: map[string]map[string]string{}}
 	for _, s := range plan.Switches {
 		change.Labels[s.Node.Name] = s.Merged.Labels
 	}
@@ -170,7 +170,7 @@ func (o *order) shed(removed map[string][]string, expanded, contracted []templat
 		}
 		pods := slices.DeleteFunc(Requiring(o.snapshot, t.Workload, contracted[i].pins, removed), func(p *snapshot.Pod) bool { return rolling.Keeps(p.Name) })
 		if len(pods) > 0 && (!expanded[i].awaited || requires(expanded[i].pins, removed)) {
-			o.plan.Steps = append(o.plan.Steps, Step{Kind: Wait, Workload: t.Workload, Pods: pods, Shed: removed})
+			o.plan.Steps = append(o.plan.Steps, Step{Kind: Wait, Workload: t.Workload, Pods: pods, RemovedLabels: removed})
 		}
 	}
 }
@@ -184,7 +184,7 @@ func (o *order) switchTaints(nodes NodePlan) {
 	change := nodes.Change()
 	maps.Copy(o.taints, change.Taints)
 	step := Step{Kind: Switched, Nodes: nodes}
-	if !nodes.Harmless() {
+	if !nodes.EvictsNothing() {
 		step.Report = o.report(change)
 	}
 	for _, one := range nodes.Switches {

@@ -166,7 +166,7 @@ func (o *order) switchSets(affected []machineset.Affected) {
 	if begin := machineset.Beginning(affected); len(begin) < len(affected) {
 		s.Begins = evaluate(begin)
 	}
-	s.Impact.Report = o.still(s.Impact.Report)
+	s.Impact.Report = o.dropAlreadyLeaving(s.Impact.Report)
 	step := Step{Kind: Switched, Switch: s, Report: s.Impact.Report}
 	taints := step.Taints()
 	maps.Copy(o.taints, taints)
@@ -176,8 +176,8 @@ func (o *order) switchSets(affected []machineset.Affected) {
 	o.plan.Steps = append(o.plan.Steps, step)
 }
 
-// still leaves out of a report the pods that a step before has made leave.
-func (o *order) still(report *eviction.Report) *eviction.Report {
+// dropAlreadyLeaving leaves out of a report the pods that a step before has made leave.
+func (o *order) dropAlreadyLeaving(report *eviction.Report) *eviction.Report {
 	report.Pods = slices.DeleteFunc(report.Pods, func(v eviction.PodVerdict) bool { return o.ahead.left[v.Pod.UID] })
 	for _, v := range report.Pods {
 		if v.Verdict == eviction.EvictedNow {

@@ -209,9 +209,9 @@ func TestStill_keepsPodsEvictedLater(t *testing.T) {
 		}
 		return r
 	}
-	o.still(report())
+	o.dropAlreadyLeaving(report())
 	var left []eviction.Verdict
-	for _, v := range o.still(report()).Pods {
+	for _, v := range o.dropAlreadyLeaving(report()).Pods {
 		left = append(left, v.Verdict)
 	}
 	if diff := cmp.Diff(verdicts[1:], left); diff != "" {

@@ -132,7 +132,7 @@ func PlanNodes(nodes []*snapshot.Node, desired NodeTaints) NodePlan {
 		}
 		s := Switch{Node: n, Merged: MergeNode(n, desired), Leaving: !meant}
 		s.noteMachine(desired)
-		p.look(s, desired)
+		p.note(s, desired)
 		switch {
 		case !s.Merged.Changed && len(s.Kept) > 0:
 			p.unwritten = append(p.unwritten, s)
@@ -233,8 +233,8 @@ func restoring(merged taint.Merged) string {
 	return " (a destroy restores " + taint.FormatAll(out) + ")"
 }
 
-// look notes what blocks a step and how its node deviates.
-func (p *NodePlan) look(s Switch, desired NodeTaints) {
+// note notes what blocks a step and how its node deviates.
+func (p *NodePlan) note(s Switch, desired NodeTaints) {
 	name := s.Node.Name
 	if len(s.Merged.TakenOver) > 0 {
 		p.TakenOver = append(p.TakenOver, name+restoring(s.Merged))
@@ -276,11 +276,11 @@ func controlPlane(id taint.ID) bool {
 	return id.Key == "node-role.kubernetes.io/control-plane" || id.Key == "node-role.kubernetes.io/master"
 }
 
-// Unmarked returns the names of the control-plane nodes that get a taint with the effect
+// MissingControlPlaneTaint returns the names of the control-plane nodes that get a taint with the effect
 // NoSchedule and do not have the one of control-plane nodes: OpenShift documents that such
 // a node must have it as well (openshift-docs
 // modules/nodes-scheduler-taints-tolerations-about.adoc).
-func (p NodePlan) Unmarked() []string {
+func (p NodePlan) MissingControlPlaneTaint() []string {
 	var out []string
 	for _, s := range p.Switches {
 		if _, is := s.Node.Labels["node-role.kubernetes.io/control-plane"]; !is {
@@ -300,8 +300,8 @@ func (p NodePlan) Unmarked() []string {
 }
 
 // Change is what the nodes of the plan will look like, for a preview.
-func (p NodePlan) Change() eviction.Change {
-	c := eviction.Change{Taints: make(map[string][]corev1.Taint, len(p.Switches))}
+func (p NodePlan) Change() eviction.Scenario {
+	c := eviction.Scenario{Taints: make(map[string][]corev1.Taint, len(p.Switches))}
 	for _, s := range p.Switches {
 		c.Taints[s.Node.Name] = s.Merged.Taints
 	}
@@ -348,9 +348,9 @@ func beyond(list, other []corev1.Taint) []corev1.Taint {
 	return out
 }
 
-// Harmless says that the plan makes nothing leave: it brings no taint that a
+// EvictsNothing says that the plan makes nothing leave: it brings no taint that a
 // pod might not tolerate. A preview of it need not look at pods.
-func (p NodePlan) Harmless() bool {
+func (p NodePlan) EvictsNothing() bool {
 	for _, t := range p.Brought() {
 		if t.Effect != corev1.TaintEffectPreferNoSchedule {
 			return false

@@ -304,7 +304,7 @@ func TestNodePlan_changeBroughtAndHarmless(t *testing.T) {
 			if diff := cmp.Diff(taintsOf(t, tt.brought...), p.Brought()); diff != "" {
 				t.Error(diff)
 			}
-			if p.Harmless() != tt.harmless {
+			if p.EvictsNothing() != tt.harmless {
 				t.Errorf("harmless %t, want %t", !tt.harmless, tt.harmless)
 			}
 			change := p.Change()
@@ -329,7 +329,7 @@ func TestNodePlan_bringsBackWhatStoodThereBefore(t *testing.T) {
 	was := "1"
 	n.Record = taint.Record{{Key: "x", Effect: "NoExecute", Owner: "me", Generation: "g2", Absent: true, Previous: &was}}
 	p := PlanNodes([]*snapshot.Node{n}, desire(t, pool(t, "gpu")))
-	if diff := cmp.Diff(taintsOf(t, "x=1:NoExecute"), p.Brought()); diff != "" || p.Harmless() {
+	if diff := cmp.Diff(taintsOf(t, "x=1:NoExecute"), p.Brought()); diff != "" || p.EvictsNothing() {
 		t.Errorf("a node that leaves gets its old taint back, which can evict: %s", diff)
 	}
 }

@@ -76,7 +76,7 @@ func Order(s *snapshot.Snapshot, change Change, comparison eviction.Comparison) 
 	brings := false
 	for i, n := range change.Nodes {
 		nodes[i] = PlanNodes(slices.Collect(maps.Values(s.Nodes)), n)
-		brings = brings || !nodes[i].Harmless()
+		brings = brings || !nodes[i].EvictsNothing()
 	}
 	affected := change.MachineSets.Affected()
 	for _, a := range affected {

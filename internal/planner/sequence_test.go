@@ -170,7 +170,7 @@ func (s *scene) happen(most int) {
 		if s.unrest > 0 && s.r.IntN(4) == 0 {
 			s.disturb()
 			if s.unrest--; s.unrest == 0 {
-				s.calm()
+				s.quiet()
 			}
 		} else {
 			s.move()
@@ -189,7 +189,7 @@ func (s *scene) noPodIsEvicted() {
 // end looks at what stands when all is done and all have come to rest.
 func (s *scene) end() {
 	s.t.Helper()
-	if s.calm(); !s.settle() {
+	if s.quiet(); !s.settle() {
 		s.fail("the controllers find no rest")
 	}
 	s.noPodIsEvicted()

@@ -126,8 +126,8 @@ func (c *simulation) giveForeign(w *simWorkload, t corev1.Toleration) {
 	w.foreign = append(w.foreign, t)
 }
 
-// calm removes what other writers only meant to leave for a while.
-func (c *simulation) calm() {
+// quiet removes what other writers only meant to leave for a while.
+func (c *simulation) quiet() {
 	for _, n := range c.nodes {
 		if taint.Find(n.Taints, taint.IDOf(cordon)) >= 0 {
 			c.taintForeign(n, cordon)

@@ -47,10 +47,10 @@ type Step struct {
 	Merged   toleration.Merged
 	Pins     label.Merged
 	// Pods are those that restart by an Expand or a Contract, or that a Wait
-	// waits for. Shed are the labels, by key, that these must not require any
+	// waits for. RemovedLabels are those, by key, that these must not require any
 	// more, empty where the Wait is for what they lack.
-	Pods []*snapshot.Pod
-	Shed map[string][]string
+	Pods          []*snapshot.Pod
+	RemovedLabels map[string][]string
 	// Missing is how many pods a Wait waits for that are not there.
 	Missing int
 	// Retained is set where a Contract takes away what others have left behind.
@@ -81,7 +81,7 @@ func (s Step) Brings() bool {
 	if s.Switch != nil {
 		return slices.ContainsFunc(s.Switch.Affected, func(a machineset.Affected) bool { return a.Effect.Brings() })
 	}
-	return s.Kind == Switched && !s.Nodes.Harmless()
+	return s.Kind == Switched && !s.Nodes.EvictsNothing()
 }
 
 // begins is what a step does to pods: a rollout of machines that an earlier apply has begun

@@ -91,7 +91,7 @@ func (t Tolerations) Awaited(brings bool) bool {
 // Needs reports whether pods have to be looked at before nodes are written: the limits may not
 // allow that they are evicted, or stranded.
 func (p NodePlan) Needs(limits eviction.Limits) bool {
-	return limits.Set() && !p.Harmless() || !limits.EvictStranded && p.MayStrand()
+	return limits.Set() && !p.EvictsNothing() || !limits.EvictStranded && p.MayStrand()
 }
 
 // Names returns the names of the nodes that change.

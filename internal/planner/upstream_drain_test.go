@@ -89,6 +89,6 @@ func TestUpstream_kubectlDrain(t *testing.T) {
 // forced reports whether the Machine API's drain evicts a pod.
 func forced(pods []*snapshot.Pod) bool {
 	s := &snapshot.Snapshot{Nodes: map[string]*snapshot.Node{"n": {Name: "n"}}, Pods: map[string][]*snapshot.Pod{"n": pods}}
-	r := eviction.Evaluate(s, eviction.Change{Drains: map[string]bool{"n": true}}, eviction.ComparisonOff)
+	r := eviction.Evaluate(s, eviction.Scenario{Drains: map[string]bool{"n": true}}, eviction.ComparisonOff)
 	return len(r.Pods) > 0 && r.Pods[0].Leaves()
 }

@@ -18,8 +18,8 @@ import (
 // one with the same key and effect. Nodes that are so already are left out,
 // because nothing happens to them. No resource writes this change, so that
 // reserved keys are as good as any.
-func WhatIf(nodes []*snapshot.Node, target Target, taints []corev1.Taint, absent []taint.ID) eviction.Change {
-	change := eviction.Change{Taints: map[string][]corev1.Taint{}}
+func WhatIf(nodes []*snapshot.Node, target Target, taints []corev1.Taint, absent []taint.ID) eviction.Scenario {
+	change := eviction.Scenario{Taints: map[string][]corev1.Taint{}}
 	for _, n := range nodes {
 		if !target.Matches(n) {
 			continue

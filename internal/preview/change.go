@@ -20,8 +20,8 @@ import (
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/workload"
 )
 
-// Change is an imagined change and what it would do: Evaluate fills in the latter.
-type Change struct {
+// WhatIf is an imagined change and what it would do: Evaluate fills in the latter.
+type WhatIf struct {
 	// Target is the nodes that are meant.
 	Target planner.Target
 	// MachineSets is set in place of a target.
@@ -56,7 +56,7 @@ type Change struct {
 
 // Evaluate returns the change with what it would do on a snapshot. The MachineSets are looked at for a
 // change of MachineSets alone, of which so many roll out at the same time.
-func (w Change) Evaluate(s *snapshot.Snapshot, sets []machineset.Observed, comparison eviction.Comparison, atOnce int) Change {
+func (w WhatIf) Evaluate(s *snapshot.Snapshot, sets []machineset.Observed, comparison eviction.Comparison, atOnce int) WhatIf {
 	w = w.inGroups(s)
 	switch {
 	case w.Drain != nil:
@@ -69,7 +69,7 @@ func (w Change) Evaluate(s *snapshot.Snapshot, sets []machineset.Observed, compa
 
 // Judge is Evaluate, on a newer snapshot where evicted pods need more of the cluster than the snapshot has. Errors:
 // those of the API server.
-func (w Change) Judge(ctx context.Context, cluster *kube.Cluster, s *snapshot.Snapshot, sets []machineset.Observed, comparison eviction.Comparison, atOnce int) (Change, error) {
+func (w WhatIf) Judge(ctx context.Context, cluster *kube.Cluster, s *snapshot.Snapshot, sets []machineset.Observed, comparison eviction.Comparison, atOnce int) (WhatIf, error) {
 	out := w
 	_, err := cluster.Judge(ctx, s, func(s *snapshot.Snapshot) []*snapshot.Pod {
 		out = w.Evaluate(s, sets, comparison, atOnce)
@@ -79,7 +79,7 @@ func (w Change) Judge(ctx context.Context, cluster *kube.Cluster, s *snapshot.Sn
 }
 
 // evaluate imagines a change of nodes.
-func (w Change) evaluate(s *snapshot.Snapshot, comparison eviction.Comparison) Change {
+func (w WhatIf) evaluate(s *snapshot.Snapshot, comparison eviction.Comparison) WhatIf {
 	nodes := s.SortedNodes()
 	for _, n := range nodes {
 		if w.Target.Matches(n) {
@@ -94,7 +94,7 @@ func (w Change) evaluate(s *snapshot.Snapshot, comparison eviction.Comparison) C
 
 // inGroups gives the workloads of unknown kinds the API group of the pods' owners with their
 // kind and name.
-func (w Change) inGroups(s *snapshot.Snapshot) Change {
+func (w WhatIf) inGroups(s *snapshot.Snapshot) WhatIf {
 	added := maps.Clone(w.Added)
 	note := func(pods []*snapshot.Pod) {
 		for _, p := range pods {
@@ -118,7 +118,7 @@ func (w Change) inGroups(s *snapshot.Snapshot) Change {
 }
 
 // strange notes the workloads that no pod belongs to.
-func (w Change) strange(s *snapshot.Snapshot) Change {
+func (w WhatIf) strange(s *snapshot.Snapshot) WhatIf {
 	for key := range w.Added {
 		if len(s.WorkloadPods(key)) == 0 && !workload.OfComponent(key) {
 			w.Strangers = append(w.Strangers, key.Kind+" "+key.Namespace+"/"+key.Name)
@@ -129,7 +129,7 @@ func (w Change) strange(s *snapshot.Snapshot) Change {
 }
 
 // Subject words the change.
-func (w Change) Subject() message.Subject {
+func (w WhatIf) Subject() message.Subject {
 	if w.Drain != nil {
 		return message.Subject{Verb: "Draining", What: message.Where(w.Target, w.Matched) + message.OfPods(w.Drain.PodSelector), NodeGroups: w.NodeGroups}
 	}
@@ -149,7 +149,7 @@ func (w Change) Subject() message.Subject {
 }
 
 // Where names the nodes or MachineSets.
-func (w Change) Where() string {
+func (w WhatIf) Where() string {
 	if w.MachineSets != nil {
 		return w.MachineSets.where()
 	}

@@ -18,7 +18,7 @@ func TestWhatIf_findsTheGroupOfWorkloadsOfUnknownKinds(t *testing.T) {
 	named := func(name string) snapshot.WorkloadKey {
 		return snapshot.WorkloadKey{Namespace: "shop", Owner: snapshot.Owner{Kind: "Rollout", Name: name}}
 	}
-	got := Change{Added: map[snapshot.WorkloadKey]eviction.Planned{named("web"): {Sure: true}, named("other"): {Sure: true}}}.inGroups(s).Added
+	got := WhatIf{Added: map[snapshot.WorkloadKey]eviction.Planned{named("web"): {Sure: true}, named("other"): {Sure: true}}}.inGroups(s).Added
 	if _, is := got[snapshot.WorkloadKey{Namespace: "shop", Owner: rollout}]; !is || len(got) != 2 {
 		t.Errorf("the tolerations are added to %v", got)
 	}

@@ -13,7 +13,7 @@ import (
 
 // drain fills in what a drain would do: with the same judgement as the plan of the action
 // kubetaint_drain_nodes.
-func (w Change) drain(s *snapshot.Snapshot, comparison eviction.Comparison) Change {
+func (w WhatIf) drain(s *snapshot.Snapshot, comparison eviction.Comparison) WhatIf {
 	d := planner.NodeDrain{Rules: *w.Drain}
 	for _, n := range s.SortedNodes() {
 		if !w.Target.Matches(n) {

@@ -34,7 +34,7 @@ func (f *MachineSets) where() string {
 
 // imagine fills in what the change would do to MachineSets: with the same judgement as the plan of
 // kubetaint_machine_set_taints.
-func (w Change) imagine(s *snapshot.Snapshot, all []machineset.Observed, comparison eviction.Comparison, atOnce int) Change {
+func (w WhatIf) imagine(s *snapshot.Snapshot, all []machineset.Observed, comparison eviction.Comparison, atOnce int) WhatIf {
 	f := *w.MachineSets
 	for _, o := range slices.SortedFunc(slices.Values(all), func(a, b machineset.Observed) int { return strings.Compare(a.Set.Key(), b.Set.Key()) }) {
 		if !f.Target.Matches(o.Set) {

@@ -58,7 +58,7 @@ func TestMarkdown_machineSets(t *testing.T) {
 		t.Run(golds, func(t *testing.T) {
 			t.Parallel()
 			s, all := station()
-			golden.Check(t, golds+".golden.md", Change{MachineSets: f, Taints: []corev1.Taint{gpu}}.imagine(s, all, eviction.ComparisonOff, 1).Markdown())
+			golden.Check(t, golds+".golden.md", WhatIf{MachineSets: f, Taints: []corev1.Taint{gpu}}.imagine(s, all, eviction.ComparisonOff, 1).Markdown())
 		})
 	}
 }
@@ -70,7 +70,7 @@ func TestMarkdown_doubtsAboutARolloutAreAWarning(t *testing.T) {
 		idle := machines("idle", node("idle"))
 		idle.Set.Hive = hive
 		f := &MachineSets{Target: machineset.Target{Namespace: idle.Set.Namespace, Name: "idle"}, Rollout: machineset.Rollout{Strategy: machineset.InPlace}}
-		got := Change{MachineSets: f, Taints: []corev1.Taint{gpu}}.imagine(cluster([]*snapshot.Node{idle.Nodes["idle"]}), []machineset.Observed{idle}, eviction.ComparisonOff, 1).Markdown()
+		got := WhatIf{MachineSets: f, Taints: []corev1.Taint{gpu}}.imagine(cluster([]*snapshot.Node{idle.Nodes["idle"]}), []machineset.Observed{idle}, eviction.ComparisonOff, 1).Markdown()
 		if !strings.HasPrefix(got, want) || hive != strings.Contains(got, "**What may go wrong**") {
 			t.Errorf("Hive manages it: %t, and the preview is\n%s", hive, got)
 		}
@@ -96,7 +96,7 @@ func TestImagine_doubts(t *testing.T) {
 				tt.change(all)
 			}
 			f := &MachineSets{Target: machineset.Target{Namespace: "openshift-machine-api", Name: tt.set}, Rollout: machineset.Rollout{Strategy: machineset.ScaleToZero}}
-			got := strings.Join(Change{MachineSets: f, Taints: []corev1.Taint{gpu}}.imagine(s, all, eviction.ComparisonOff, 1).Doubts, "\n")
+			got := strings.Join(WhatIf{MachineSets: f, Taints: []corev1.Taint{gpu}}.imagine(s, all, eviction.ComparisonOff, 1).Doubts, "\n")
 			if len(tt.want) == 0 && got != "" {
 				t.Errorf("it says %s", got)
 			}

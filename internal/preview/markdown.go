@@ -22,7 +22,7 @@ const (
 )
 
 // Markdown writes the preview for a pull request: what is dangerous first, and what takes room folded.
-func (w Change) Markdown() string {
+func (w WhatIf) Markdown() string {
 	var b strings.Builder
 	table, alert := message.MarkdownTable(w.Report, maxWorkloads)
 	switch {
@@ -45,14 +45,14 @@ func (w Change) Markdown() string {
 }
 
 // Heading is the sentence that is enough alone.
-func (w Change) Heading() string {
+func (w WhatIf) Heading() string {
 	heading, _ := w.Words()
 	return heading
 }
 
 // Words are those of the warning of a plan: a sentence that is enough alone, and the table of the
 // workloads with what else there is to tell, "" for nothing.
-func (w Change) Words() (heading, detail string) {
+func (w WhatIf) Words() (heading, detail string) {
 	summary, detail := message.Preview(w.Subject(), w.Report)
 	if w.MachineSets != nil {
 		summary, detail = message.RolloutCost(w.Subject(), w.MachineSets.sets, w.MachineSets.atOnce, summary, detail)
@@ -61,7 +61,7 @@ func (w Change) Words() (heading, detail string) {
 }
 
 // heading returns the summary, or another sentence where there is nothing to warn of.
-func (w Change) heading(summary string) string {
+func (w WhatIf) heading(summary string) string {
 	switch {
 	case w.Matched == 0:
 		return w.Nothing()
@@ -80,7 +80,7 @@ func (w Change) heading(summary string) string {
 }
 
 // Nothing reports that there is nothing to change.
-func (w Change) Nothing() string {
+func (w WhatIf) Nothing() string {
 	if w.Drain != nil {
 		return w.noNode() + ": nothing is drained"
 	}
@@ -98,7 +98,7 @@ func (w Change) Nothing() string {
 }
 
 // noNode reports that no node is meant.
-func (w Change) noNode() string {
+func (w WhatIf) noNode() string {
 	if w.Target.Selector != nil {
 		return fmt.Sprintf("No node matches %q", w.Target.Selector)
 	}
@@ -106,7 +106,7 @@ func (w Change) noNode() string {
 }
 
 // already reports that the nodes are as the change would make them.
-func (w Change) already() string {
+func (w WhatIf) already() string {
 	out := message.Agree(w.Matched, "the node already ", "the nodes already ")
 	has, lacks := message.Agree(w.Matched, "has ", "have ")+message.Agree(len(w.Taints), "it", "them"), message.Agree(w.Matched, "lacks ", "lack ")+message.Agree(len(w.Absent), "it", "them")
 	switch {
@@ -119,7 +119,7 @@ func (w Change) already() string {
 }
 
 // doubts lists what may go wrong with a rollout or a drain.
-func (w Change) doubts(b *strings.Builder) {
+func (w WhatIf) doubts(b *strings.Builder) {
 	section(b, "What may go wrong", w.FirstDoubts())
 }
 
@@ -127,17 +127,17 @@ func (w Change) doubts(b *strings.Builder) {
 const StuckHeading = "The drain gets stuck"
 
 // FirstStuck is what a reader is told of what a drain waits for without end.
-func (w Change) FirstStuck() []string {
+func (w WhatIf) FirstStuck() []string {
 	return w.Stuck[:min(len(w.Stuck), maxDoubts)]
 }
 
 // FirstDoubts are the doubts that a reader is told.
-func (w Change) FirstDoubts() []string {
+func (w WhatIf) FirstDoubts() []string {
 	return w.Doubts[:min(len(w.Doubts), maxDoubts)]
 }
 
 // machines reports what is missing of MachineSets meanwhile.
-func (w Change) machines(b *strings.Builder) {
+func (w WhatIf) machines(b *strings.Builder) {
 	if w.MachineSets == nil {
 		return
 	}
@@ -154,7 +154,7 @@ func (w Change) machines(b *strings.Builder) {
 }
 
 // notes reports what the table does not.
-func (w Change) notes(b *strings.Builder) {
+func (w WhatIf) notes(b *strings.Builder) {
 	notes := message.Asides(w.Subject(), w.Report)
 	if len(w.cordoned) > 0 {
 		notes = append(notes, w.Cordoned())
@@ -166,7 +166,7 @@ func (w Change) notes(b *strings.Builder) {
 }
 
 // Cordoned reports which drained nodes take no more pods already, "" for none.
-func (w Change) Cordoned() string {
+func (w WhatIf) Cordoned() string {
 	if len(w.cordoned) == 0 {
 		return ""
 	}

@@ -29,22 +29,22 @@ func TestMarkdown(t *testing.T) {
 	cases := []struct {
 		name     string
 		golden   string
-		change   Change
+		change   WhatIf
 		snapshot *snapshot.Snapshot
 	}{
-		{"a pod of every kind is told at its time", "every-kind", Change{Target: pool, Taints: taints}, shop()},
-		{"the guide shows what a plan of one moment comes to", "guide", Change{Target: pool, Taints: taints}, guide()},
-		{"one node is named", "one-node", Change{Target: planner.Target{Name: "a"}, Taints: taints}, shop()},
-		{"a countdown that runs already is told as perhaps", "perhaps", Change{Target: planner.Target{Name: "a"}, Taints: []corev1.Taint{{Key: "more", Effect: corev1.TaintEffectNoExecute}}},
+		{"a pod of every kind is told at its time", "every-kind", WhatIf{Target: pool, Taints: taints}, shop()},
+		{"the guide shows what a plan of one moment comes to", "guide", WhatIf{Target: pool, Taints: taints}, guide()},
+		{"one node is named", "one-node", WhatIf{Target: planner.Target{Name: "a"}, Taints: taints}, shop()},
+		{"a countdown that runs already is told as perhaps", "perhaps", WhatIf{Target: planner.Target{Name: "a"}, Taints: []corev1.Taint{{Key: "more", Effect: corev1.TaintEffectNoExecute}}},
 			cluster([]*snapshot.Node{node("a", gpu)}, pod("ops", "slow", "slow-1", "a", corev1.Toleration{Operator: corev1.TolerationOpExists, Effect: gpu.Effect, TolerationSeconds: &minute}))},
-		{"a NoSchedule taint has pods that stay with something to note", "no-schedule", Change{Target: pool, Taints: []corev1.Taint{{Key: "full", Effect: corev1.TaintEffectNoSchedule}}}, cluster([]*snapshot.Node{node("a")}, pod("shop", "web", "web-1", "a"))},
-		{"nothing to evict is said in one sentence", "nothing", Change{Target: pool, Absent: []taint.ID{taint.IDOf(gpu)}}, cluster([]*snapshot.Node{node("a", gpu)}, pod("shop", "web", "web-1", "a", patient(5)))},
-		{"removing and applying are told together", "both", Change{Target: pool, Taints: []corev1.Taint{{Key: "new", Effect: corev1.TaintEffectNoExecute}}, Absent: []taint.ID{taint.IDOf(gpu)}}, cluster([]*snapshot.Node{node("a", gpu), node("b")}, pod("shop", "web", "web-1", "a"))},
-		{"nodes that are so already are counted", "partly", Change{Target: pool, Taints: taints}, cluster([]*snapshot.Node{node("a", gpu), node("b")}, pod("shop", "web", "web-1", "b"))},
-		{"a change that is made already changes nothing", "already", Change{Target: pool, Taints: taints}, cluster([]*snapshot.Node{node("a", gpu)}, pod("shop", "web", "web-1", "a"))},
-		{"no node at all is said in one sentence", "no-node", Change{Target: pool, Taints: taints}, cluster(nil)},
-		{"a crowd is cut and counted", "crowd", Change{Target: pool, Taints: taints}, crowd()},
-		{"what Markdown gives a meaning is escaped", "escaped", Change{Target: planner.Target{Name: "a"}, Taints: taints}, cluster([]*snapshot.Node{node("a")}, hostile)},
+		{"a NoSchedule taint has pods that stay with something to note", "no-schedule", WhatIf{Target: pool, Taints: []corev1.Taint{{Key: "full", Effect: corev1.TaintEffectNoSchedule}}}, cluster([]*snapshot.Node{node("a")}, pod("shop", "web", "web-1", "a"))},
+		{"nothing to evict is said in one sentence", "nothing", WhatIf{Target: pool, Absent: []taint.ID{taint.IDOf(gpu)}}, cluster([]*snapshot.Node{node("a", gpu)}, pod("shop", "web", "web-1", "a", patient(5)))},
+		{"removing and applying are told together", "both", WhatIf{Target: pool, Taints: []corev1.Taint{{Key: "new", Effect: corev1.TaintEffectNoExecute}}, Absent: []taint.ID{taint.IDOf(gpu)}}, cluster([]*snapshot.Node{node("a", gpu), node("b")}, pod("shop", "web", "web-1", "a"))},
+		{"nodes that are so already are counted", "partly", WhatIf{Target: pool, Taints: taints}, cluster([]*snapshot.Node{node("a", gpu), node("b")}, pod("shop", "web", "web-1", "b"))},
+		{"a change that is made already changes nothing", "already", WhatIf{Target: pool, Taints: taints}, cluster([]*snapshot.Node{node("a", gpu)}, pod("shop", "web", "web-1", "a"))},
+		{"no node at all is said in one sentence", "no-node", WhatIf{Target: pool, Taints: taints}, cluster(nil)},
+		{"a crowd is cut and counted", "crowd", WhatIf{Target: pool, Taints: taints}, crowd()},
+		{"what Markdown gives a meaning is escaped", "escaped", WhatIf{Target: planner.Target{Name: "a"}, Taints: taints}, cluster([]*snapshot.Node{node("a")}, hostile)},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
@@ -58,7 +58,7 @@ func TestMarkdown(t *testing.T) {
 // TestMarkdownBounded holds the text to what a forge takes as a comment.
 func TestMarkdownBounded(t *testing.T) {
 	t.Parallel()
-	got := Change{Target: planner.Target{Name: "a"}, Taints: []corev1.Taint{gpu}}.evaluate(crowd(), eviction.ComparisonUnknown).Markdown()
+	got := WhatIf{Target: planner.Target{Name: "a"}, Taints: []corev1.Taint{gpu}}.evaluate(crowd(), eviction.ComparisonUnknown).Markdown()
 	if len(got) > 30_000 {
 		t.Errorf("the text has %d characters", len(got))
 	}
@@ -74,16 +74,16 @@ func TestHeading_whereNothingChanges(t *testing.T) {
 	gone := []taint.ID{taint.IDOf(gpu)}
 	_, sets := station()
 	for want, tt := range map[string]struct {
-		change Change
+		change WhatIf
 		nodes  []*snapshot.Node
 	}{
-		`Applying dedicated=gpu:NoExecute to node "a" changes nothing: the node already has it`:                                       {Change{Target: planner.Target{Name: "a"}, Taints: both[:1]}, []*snapshot.Node{node("a", gpu)}},
-		`Applying dedicated=gpu:NoExecute, new:NoExecute to 2 nodes matching "pool=gpu" changes nothing: the nodes already have them`: {Change{Target: pool, Taints: both}, []*snapshot.Node{node("a", both...), node("b", both...)}},
-		`Removing dedicated:NoExecute from 2 nodes matching "pool=gpu" changes nothing: the nodes already lack it`:                    {Change{Target: pool, Absent: gone}, []*snapshot.Node{node("a"), node("b")}},
-		`Removing dedicated:NoExecute and applying new:NoExecute to node "a" changes nothing: the node is already like that`:          {Change{Target: planner.Target{Name: "a"}, Taints: both[1:], Absent: gone}, []*snapshot.Node{node("a", both[1])}},
-		`There is no node "c": removing dedicated:NoExecute changes nothing`:                                                          {Change{Target: planner.Target{Name: "c"}, Absent: gone}, []*snapshot.Node{node("a")}},
-		`Applying dedicated=gpu:NoExecute to MachineSet "openshift-machine-api/other" changes no machine`:                             {Change{MachineSets: &MachineSets{Target: machineset.Target{Namespace: "openshift-machine-api", Name: "other"}, Rollout: machineset.Rollout{Strategy: machineset.Rolling, MaxUnavailable: 1}}, Taints: both[:1]}, nil},
-		`There is no MachineSet "openshift-machine-api/none": applying dedicated=gpu:NoExecute changes nothing`:                       {Change{MachineSets: &MachineSets{Target: machineset.Target{Namespace: "openshift-machine-api", Name: "none"}, Rollout: machineset.Rollout{Strategy: machineset.TemplateOnly}}, Taints: both[:1]}, nil},
+		`Applying dedicated=gpu:NoExecute to node "a" changes nothing: the node already has it`:                                       {WhatIf{Target: planner.Target{Name: "a"}, Taints: both[:1]}, []*snapshot.Node{node("a", gpu)}},
+		`Applying dedicated=gpu:NoExecute, new:NoExecute to 2 nodes matching "pool=gpu" changes nothing: the nodes already have them`: {WhatIf{Target: pool, Taints: both}, []*snapshot.Node{node("a", both...), node("b", both...)}},
+		`Removing dedicated:NoExecute from 2 nodes matching "pool=gpu" changes nothing: the nodes already lack it`:                    {WhatIf{Target: pool, Absent: gone}, []*snapshot.Node{node("a"), node("b")}},
+		`Removing dedicated:NoExecute and applying new:NoExecute to node "a" changes nothing: the node is already like that`:          {WhatIf{Target: planner.Target{Name: "a"}, Taints: both[1:], Absent: gone}, []*snapshot.Node{node("a", both[1])}},
+		`There is no node "c": removing dedicated:NoExecute changes nothing`:                                                          {WhatIf{Target: planner.Target{Name: "c"}, Absent: gone}, []*snapshot.Node{node("a")}},
+		`Applying dedicated=gpu:NoExecute to MachineSet "openshift-machine-api/other" changes no machine`:                             {WhatIf{MachineSets: &MachineSets{Target: machineset.Target{Namespace: "openshift-machine-api", Name: "other"}, Rollout: machineset.Rollout{Strategy: machineset.Rolling, MaxUnavailable: 1}}, Taints: both[:1]}, nil},
+		`There is no MachineSet "openshift-machine-api/none": applying dedicated=gpu:NoExecute changes nothing`:                       {WhatIf{MachineSets: &MachineSets{Target: machineset.Target{Namespace: "openshift-machine-api", Name: "none"}, Rollout: machineset.Rollout{Strategy: machineset.TemplateOnly}}, Taints: both[:1]}, nil},
 	} {
 		t.Run(want, func(t *testing.T) {
 			t.Parallel()
@@ -109,7 +109,7 @@ func TestMarkdown_tellsLostFromPending(t *testing.T) {
 	agent.Scheduling.Affinity = &corev1.NodeSelector{NodeSelectorTerms: []corev1.NodeSelectorTerm{{MatchFields: []corev1.NodeSelectorRequirement{{Key: "metadata.name", Operator: corev1.NodeSelectorOpIn, Values: []string{"a"}}}}}}
 	picky := pod("shop", "train", "train-1", "a")
 	picky.Scheduling.NodeSelector = map[string]string{"name": "a"}
-	got := Change{Target: planner.Target{Name: "a"}, Taints: []corev1.Taint{gpu}}.evaluate(cluster([]*snapshot.Node{node("a"), node("b")}, agent, picky, pod("ops", "", "debug", "a")), eviction.ComparisonOff).Markdown()
+	got := WhatIf{Target: planner.Target{Name: "a"}, Taints: []corev1.Taint{gpu}}.evaluate(cluster([]*snapshot.Node{node("a"), node("b")}, agent, picky, pod("ops", "", "debug", "a")), eviction.ComparisonOff).Markdown()
 	for _, want := range []string{
 		"evicts 3 pods: 1 lost, 1 pending, 1 of DaemonSets",
 		"| LOST | 1 | Pod ops/debug | 0s | no controller |\n| PENDING | 1 | Deployment shop/train | 0s | no node: 1 taint, 1 selector |\n| DAEMON | 1 | DaemonSet ops/agent | 0s | not recreated while tainted |\n",
@@ -124,7 +124,7 @@ func TestMarkdown_tellsLostFromPending(t *testing.T) {
 func TestMarkdown_hasTheRowsOfThePlan(t *testing.T) {
 	t.Parallel()
 	for name, s := range map[string]*snapshot.Snapshot{"every kind": shop(), "a crowd": crowd()} {
-		w := Change{Target: planner.Target{Selector: labels.SelectorFromSet(labels.Set{"pool": "gpu"})}, Taints: []corev1.Taint{gpu}}.evaluate(s, eviction.ComparisonOff)
+		w := WhatIf{Target: planner.Target{Selector: labels.SelectorFromSet(labels.Set{"pool": "gpu"})}, Taints: []corev1.Taint{gpu}}.evaluate(s, eviction.ComparisonOff)
 		_, detail := message.Preview(w.Subject(), w.Report)
 		var rows []string
 		for line := range strings.Lines(detail) {
@@ -165,7 +165,7 @@ func TestMarkdown_alerts(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if got := (Change{Target: planner.Target{Name: "a"}, Taints: []corev1.Taint{gpu}}).evaluate(tt.snapshot, eviction.ComparisonOff).Markdown(); !strings.HasPrefix(got, tt.want) {
+			if got := (WhatIf{Target: planner.Target{Name: "a"}, Taints: []corev1.Taint{gpu}}).evaluate(tt.snapshot, eviction.ComparisonOff).Markdown(); !strings.HasPrefix(got, tt.want) {
 				t.Errorf("it begins otherwise than with %q:\n%s", tt.want, got)
 			}
 		})
@@ -193,7 +193,7 @@ func TestMarkdown_drawsATimelineOfSeveralMoments(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			got := Change{Target: planner.Target{Name: "a"}, Taints: []corev1.Taint{gpu}}.evaluate(cluster([]*snapshot.Node{node("a"), {Name: "c"}}, tt.pods...), eviction.ComparisonOff).Markdown()
+			got := WhatIf{Target: planner.Target{Name: "a"}, Taints: []corev1.Taint{gpu}}.evaluate(cluster([]*snapshot.Node{node("a"), {Name: "c"}}, tt.pods...), eviction.ComparisonOff).Markdown()
 			_, drawn, _ := strings.Cut(got, "```mermaid\n")
 			drawn, _, _ = strings.Cut(drawn, "```")
 			if drawn != tt.want {

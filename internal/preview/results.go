@@ -75,7 +75,7 @@ type Summary struct {
 
 // Results returns the answer of an evaluated change. Pods and workloads about which there is nothing to
 // tell are left out unless all are asked for. Both lists are empty rather than nil where none is left.
-func (w Change) Results(all bool) Results {
+func (w WhatIf) Results(all bool) Results {
 	out := Results{Pods: []Pod{}, Workloads: []Workload{}, Markdown: w.Markdown()}
 	if w.Drain != nil {
 		out.Stuck = append([]string{}, w.Stuck...)

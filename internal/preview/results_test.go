@@ -52,7 +52,7 @@ func TestFromVerdict(t *testing.T) {
 
 func TestResults(t *testing.T) {
 	t.Parallel()
-	change := Change{Target: planner.Target{Name: "a"}, Taints: []corev1.Taint{gpu}}.evaluate(shop(), eviction.ComparisonUnknown)
+	change := WhatIf{Target: planner.Target{Name: "a"}, Taints: []corev1.Taint{gpu}}.evaluate(shop(), eviction.ComparisonUnknown)
 	cases := []struct {
 		name            string
 		all             bool
@@ -93,7 +93,7 @@ func TestResults(t *testing.T) {
 
 func TestResults_ofNothingAreEmpty(t *testing.T) {
 	t.Parallel()
-	m := Change{Target: planner.Target{Name: "a"}, Taints: []corev1.Taint{gpu}}.evaluate(cluster(nil), eviction.ComparisonUnknown).Results(false)
+	m := WhatIf{Target: planner.Target{Name: "a"}, Taints: []corev1.Taint{gpu}}.evaluate(cluster(nil), eviction.ComparisonUnknown).Results(false)
 	if m.Pods == nil || m.Workloads == nil || m.Summary == nil || m.Markdown == "" {
 		t.Error("an empty preview must have empty results, not null ones")
 	}

@@ -51,7 +51,7 @@ func (m moment) column() string {
 }
 
 // timeline draws what is evicted at which moment, where there are several.
-func (w Change) timeline(b *strings.Builder) {
+func (w WhatIf) timeline(b *strings.Builder) {
 	at := map[moment]map[string]int{}
 	for _, l := range w.Report.Workloads() {
 		for _, v := range l.Pods {
@@ -90,7 +90,7 @@ func (w Change) timeline(b *strings.Builder) {
 }
 
 // pods lists the pods by the moment at which they are evicted, folded.
-func (w Change) pods(b *strings.Builder) {
+func (w WhatIf) pods(b *strings.Builder) {
 	pods := slices.DeleteFunc(slices.Clone(w.Report.Pods), eviction.PodVerdict.Plain)
 	if len(pods) == 0 {
 		return
@@ -118,7 +118,7 @@ func (w Change) pods(b *strings.Builder) {
 }
 
 // sentence is the reason of a verdict whose moment is told.
-func (w Change) sentence(v eviction.PodVerdict) string {
+func (w WhatIf) sentence(v eviction.PodVerdict) string {
 	if v.Leaves() && v.Pod.LocalData && !v.Pod.Completed {
 		return w.Report.Why(v) + "; its emptyDir data is deleted"
 	}

@@ -67,7 +67,7 @@ func preview(b *testing.B, host string) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	change := eviction.Change{Taints: map[string][]corev1.Taint{}}
+	change := eviction.Scenario{Taints: map[string][]corev1.Taint{}}
 	for i := range 500 {
 		change.Taints[bigcluster.NodeName(i)] = []corev1.Taint{{Key: "dedicated", Value: "gpu", Effect: corev1.TaintEffectNoExecute}}
 	}

@@ -28,9 +28,9 @@ import (
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/recorded"
 )
 
-// crowd answers lists of a large cluster, whose objects it makes when they are asked for: 100 pods on a
+// randomCluster answers lists of a large cluster, whose objects it makes when they are asked for: 100 pods on a
 // node, 20 in a Deployment with 3 ReplicaSets, 7 KB each as in real clusters.
-type crowd struct {
+type randomCluster struct {
 	pods int
 	// spent is the time that the answers took, which an API server would need.
 	spent atomic.Int64
@@ -39,7 +39,7 @@ type crowd struct {
 const podsOfDeployment, podsOfNode = 20, 100
 
 // RoundTrip answers a request.
-func (c *crowd) RoundTrip(r *http.Request) (*http.Response, error) {
+func (c *randomCluster) RoundTrip(r *http.Request) (*http.Response, error) {
 	start := time.Now()
 	defer func() { c.spent.Add(int64(time.Since(start))) }()
 	code, media, body := http.StatusOK, runtime.ContentTypeJSON, []byte(nil)
@@ -141,7 +141,7 @@ func labelsOf(deployment int) map[string]string {
 	}
 }
 
-func (c *crowd) pod(i int) runtime.Object {
+func (c *randomCluster) pod(i int) runtime.Object {
 	deployment := i / podsOfDeployment
 	namespace, _, set := names(deployment)
 	name := set + "-" + suffix(strconv.Itoa(i))
@@ -179,7 +179,7 @@ func nodeName(n int) string {
 	return fmt.Sprintf("ip-10-%d-%d-%d.eu-west-1.compute.internal", n>>8&255, n&255, n*37%251)
 }
 
-func (c *crowd) node(i int) runtime.Object {
+func (c *randomCluster) node(i int) runtime.Object {
 	name := nodeName(i)
 	node := corev1.Node{
 		ObjectMeta: metav1.ObjectMeta{Name: name, UID: uid(name), ResourceVersion: strconv.Itoa(800_000_000 + i), Labels: map[string]string{
@@ -196,11 +196,11 @@ func (c *crowd) node(i int) runtime.Object {
 	return &node
 }
 
-func (c *crowd) template(deployment int) corev1.PodTemplateSpec {
+func (c *randomCluster) template(deployment int) corev1.PodTemplateSpec {
 	return corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: labelsOf(deployment)}, Spec: c.pod(deployment * podsOfDeployment).(*corev1.Pod).Spec}
 }
 
-func (c *crowd) deployment(i int) runtime.Object {
+func (c *randomCluster) deployment(i int) runtime.Object {
 	namespace, name, _ := names(i)
 	replicas := int32(podsOfDeployment)
 	return &appsv1.Deployment{
@@ -210,7 +210,7 @@ func (c *crowd) deployment(i int) runtime.Object {
 	}
 }
 
-func (c *crowd) replicaSet(i int) runtime.Object {
+func (c *randomCluster) replicaSet(i int) runtime.Object {
 	deployment := i / 3
 	namespace, name, set := names(deployment)
 	replicas, yes := int32(0), true
@@ -236,7 +236,7 @@ const maxBytesOfPod = 30 << 20 / 150_000
 func TestWrite_fiveThousandPodsAreSmall(t *testing.T) {
 	t.Parallel()
 	const pods = 5_000
-	file, summary := record(t, &crowd{pods: pods}, recorded.Options{})
+	file, summary := record(t, &randomCluster{pods: pods}, recorded.Options{})
 	if summary.Pods != pods || summary.Nodes != pods/podsOfNode {
 		t.Errorf("summary = %+v", summary)
 	}
@@ -260,7 +260,7 @@ func TestWrite_fiveThousandPodsAreSmall(t *testing.T) {
 // time beside that of the API server.
 func BenchmarkWrite(b *testing.B) {
 	for b.Loop() {
-		server := &crowd{pods: 150_000}
+		server := &randomCluster{pods: 150_000}
 		start := time.Now()
 		file, _ := record(b, server, recorded.Options{})
 		b.ReportMetric((time.Since(start) - time.Duration(server.spent.Load())).Seconds(), "own-s")
@@ -270,7 +270,7 @@ func BenchmarkWrite(b *testing.B) {
 
 // BenchmarkOpen reads such a file, and the snapshot of a plan from it.
 func BenchmarkOpen(b *testing.B) {
-	file, _ := record(b, &crowd{pods: 150_000}, recorded.Options{})
+	file, _ := record(b, &randomCluster{pods: 150_000}, recorded.Options{})
 	for b.Loop() {
 		c, err := recorded.Read(bytes.NewReader(file))
 		if err != nil {

@@ -100,7 +100,7 @@ func (a *wait) end(ctx context.Context) error {
 	due := time.Now().Add(lookAgain)
 	var last *StuckError
 	for {
-		s, err := a.look(ctx)
+		s, err := a.observe(ctx)
 		if err != nil {
 			return last.instead(ctx, err)
 		}
@@ -148,7 +148,7 @@ type seen struct {
 	written bool
 }
 
-func (a *wait) look(ctx context.Context) (seen, error) {
+func (a *wait) observe(ctx context.Context) (seen, error) {
 	snapshot, err := a.cluster.Snapshot(ctx)
 	if err != nil {
 		return seen{}, err

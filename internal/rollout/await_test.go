@@ -26,7 +26,7 @@ func taintLinked(ctx context.Context, cluster *kube.Cluster, desired []Toleratio
 	for i := range desired {
 		desired[i].Linked = true
 	}
-	_, err := carry(ctx, cluster, Change{Nodes: tainting(teamA), Workloads: desired}, hooks{})
+	_, err := carry(ctx, cluster, Request{Nodes: tainting(teamA), Workloads: desired}, hooks{})
 	return err
 }
 
@@ -308,7 +308,7 @@ func TestRun_returnsTheWorkloadsAsItHasLeftThem(t *testing.T) {
 		api.addSets(aSet("db", 0, teamA), aSet("web", 0))
 		desired := wanting(teamA, "db", "gone", "web")
 		desired[0].Linked, desired[1].Linked = true, true
-		result, err := Run(t.Context(), api.follow(t, true), Change{Owner: "me", Workloads: desired}, eviction.ComparisonOff)
+		result, err := Run(t.Context(), api.follow(t, true), Request{Owner: "me", Workloads: desired}, eviction.ComparisonOff)
 		if err != nil {
 			t.Fatal(err)
 		}

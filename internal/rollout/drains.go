@@ -96,7 +96,7 @@ func (r *run) emptyNodes(ctx context.Context) error {
 
 // again asks the planner once more, whether what is in its plan may be done, and returns what
 // the drain does.
-func (r *run) again(ctx context.Context) (looked, error) {
+func (r *run) again(ctx context.Context) (observedPlan, error) {
 	now, err := r.plan(ctx)
 	if err == nil {
 		err = now.obstacle()
@@ -111,7 +111,7 @@ type draining struct {
 	cluster *kube.Cluster
 	drain   Drain
 	// again looks for pods that stop the drain, and asks whether the others may go.
-	again func(context.Context) (looked, error)
+	again func(context.Context) (observedPlan, error)
 
 	cordoned, drained []string
 	// recorded is what an earlier drain of each node waited for, expected is what is waited for in
@@ -188,7 +188,7 @@ func (d *draining) cordon(ctx context.Context, name string) error {
 // empty evicts the pods that are on a node now. What is put there in spite of the
 // cordon, because it tolerates that, is left: it would be recreated forever.
 func (d *draining) empty(ctx context.Context, name string) error {
-	s, err := d.look(ctx)
+	s, err := d.snapshot(ctx)
 	if err != nil {
 		return err
 	}
@@ -213,7 +213,7 @@ func (d *draining) empty(ctx context.Context, name string) error {
 		}
 	}()
 	for {
-		if s, err = d.look(ctx); err != nil {
+		if s, err = d.snapshot(ctx); err != nil {
 			return err
 		}
 		left = nil

@@ -120,7 +120,7 @@ func (s *drainScene) end(pod string) {
 func (s *drainScene) drain(ctx context.Context, cluster *kube.Cluster, d Drain) error {
 	d.Progress = func(what string) { s.note("%s", what) }
 	d.Waiting = func(node string, pods []string) { s.note("%s: %s", node, strings.Join(pods, ", ")) }
-	_, err := carry(ctx, cluster, Change{Drain: &d}, hooks{begin: func(context.Context, planner.Plan) error {
+	_, err := carry(ctx, cluster, Request{Drain: &d}, hooks{begin: func(context.Context, planner.Plan) error {
 		s.asked++
 		s.note("approve")
 		if s.approve == nil {
@@ -133,7 +133,7 @@ func (s *drainScene) drain(ctx context.Context, cluster *kube.Cluster, d Drain) 
 
 // drains nodes and reports nothing.
 func quietly(ctx context.Context, cluster *kube.Cluster, d Drain) error {
-	_, err := Run(ctx, cluster, Change{Drain: &d}, eviction.ComparisonOff)
+	_, err := Run(ctx, cluster, Request{Drain: &d}, eviction.ComparisonOff)
 	return err
 }
 

@@ -293,7 +293,7 @@ func TestRun_doesNotWaitForPodsThatStopFollowingToShedLabels(t *testing.T) {
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
-		_, err := carry(ctx, api.follow(t, true), Change{
+		_, err := carry(ctx, api.follow(t, true), Request{
 			Labels:    &planner.NodeLabels{Target: planner.Target{Name: "n1"}, Claim: label.Claim{Owner: "me", Generation: generation, Labels: map[string]string{"pool": "gpu"}, Release: true}},
 			Workloads: pinning("", "web"),
 		}, hooks{})

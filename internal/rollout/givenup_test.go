@@ -146,7 +146,7 @@ func TestRun_removesAnAdoptedTaintFromTheMachineFirst(t *testing.T) {
 				w.run()
 				cluster := w.follow(t)
 				adopt := adopting()
-				if _, err := carry(t.Context(), cluster, Change{Nodes: &adopt}, hooks{}); err != nil {
+				if _, err := carry(t.Context(), cluster, Request{Nodes: &adopt}, hooks{}); err != nil {
 					t.Fatal(err)
 				}
 				w.done, w.tried = nil, 0
@@ -157,7 +157,7 @@ func TestRun_removesAnAdoptedTaintFromTheMachineFirst(t *testing.T) {
 					w.after = func(r fakeapi.Request, nth int) { tt.after(w, r, nth) }
 				}
 				desired := releasing(t, cluster)
-				_, err := carry(t.Context(), cluster, Change{Nodes: &desired}, hooks{})
+				_, err := carry(t.Context(), cluster, Request{Nodes: &desired}, hooks{})
 				if (err != nil) != (tt.says != "") || err != nil && !strings.Contains(err.Error(), tt.says) {
 					t.Errorf("it ends with %v, want %q", err, tt.says)
 				}
@@ -186,13 +186,13 @@ func TestRun_aTaintOwnedInTheMachineSetSinceThePlanStays(t *testing.T) {
 		w.run()
 		cluster := w.follow(t)
 		adopt := adopting()
-		if _, err := carry(t.Context(), cluster, Change{Nodes: &adopt}, hooks{}); err != nil {
+		if _, err := carry(t.Context(), cluster, Request{Nodes: &adopt}, hooks{}); err != nil {
 			t.Fatal(err)
 		}
 		desired := releasing(t, cluster)
 		w.edit(annotated(taint.OwnedAnnotation, taint.Record{{Key: "team", Effect: "NoSchedule", Owner: "other", Generation: "g9"}}.String()))
 		w.done = nil
-		if _, err := carry(t.Context(), cluster, Change{Nodes: &desired}, hooks{}); err != nil {
+		if _, err := carry(t.Context(), cluster, Request{Nodes: &desired}, hooks{}); err != nil {
 			t.Fatal(err)
 		}
 		if diff := cmp.Diff([]string{"patch nodes", "patch nodes"}, w.done); diff != "" {

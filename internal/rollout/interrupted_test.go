@@ -54,7 +54,7 @@ func TestRun_readsWorkloadsBeforeItLabelsNodes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		api := newServer(t, aNode("n1", "gpu"))
 		api.addSets(aSet("web", 1, "!"+teamA))
-		change := Change{
+		change := Request{
 			Labels:    &planner.NodeLabels{Target: planner.Target{Name: "n1"}, Claim: label.Claim{Owner: "me", Generation: generation, Labels: map[string]string{"tier": "x"}}},
 			Workloads: wanting(teamA, "web"),
 		}
@@ -81,7 +81,7 @@ func TestRun_aWorkloadThatGoesWhileItsPodsShedLabelsHoldsUpNothing(t *testing.T)
 				api.removeSet(name)
 			}
 		}
-		change := Change{
+		change := Request{
 			Labels:    &planner.NodeLabels{Target: planner.Target{Name: "n1"}, Claim: label.Claim{Owner: "me", Generation: generation, Labels: map[string]string{"pool": "gpu"}, Release: true}},
 			Workloads: pinning("", "web"),
 		}

@@ -115,7 +115,7 @@ func TestRun_refusesMarksThatTheTemplateDoesNotBearOut(t *testing.T) {
 				ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
 				defer cancel()
 				began := time.Now()
-				_, err := carry(ctx, cluster, Change{Nodes: tainting("team=c:NoSchedule"), Links: []string{ownID("web")}, Shared: &planner.Shared{}}, hooks{})
+				_, err := carry(ctx, cluster, Request{Nodes: tainting("team=c:NoSchedule"), Links: []string{ownID("web")}, Shared: &planner.Shared{}}, hooks{})
 				if took := time.Since(began); took > time.Minute {
 					t.Errorf("it takes %s", took)
 				}

@@ -29,8 +29,8 @@ type known struct {
 	followed *workload.Workload
 }
 
-// looked is a plan and what it was made from.
-type looked struct {
+// observedPlan is a plan and what it was made from.
+type observedPlan struct {
 	planner.Plan
 	snapshot  *snapshot.Snapshot
 	workloads []planner.Tolerations
@@ -41,36 +41,36 @@ func (k known) fresh() bool {
 	return !k.readAt.IsZero() && time.Since(k.readAt) < lookAgain
 }
 
-// look asks the planner what is left to do. What is known of the workloads serves
+// observe asks the planner what is left to do. What is known of the workloads serves
 // to find the next step of each, which reads it again. Nothing that concerns all of
 // them is concluded from it.
-func (r *run) look(ctx context.Context) (looked, error) {
-	if !r.alone {
+func (r *run) observe(ctx context.Context) (observedPlan, error) {
+	if !r.cacheValid {
 		if err := r.read(ctx); err != nil {
-			return looked{}, err
+			return observedPlan{}, err
 		}
-		r.alone = true
+		r.cacheValid = true
 	}
 	l, err := r.plan(ctx)
 	more := false
 	if err == nil {
 		more, err = r.more(ctx, l)
 	}
-	if err == nil && (more || l.concludes() && !r.fresh()) {
+	if err == nil && (more || l.needsFreshRead() && !r.fresh()) {
 		if err := r.read(ctx); err != nil {
-			return looked{}, err
+			return observedPlan{}, err
 		}
 		l, err = r.plan(ctx)
 	}
 	if err != nil {
-		return looked{}, err
+		return observedPlan{}, err
 	}
 	return l, l.obstacle()
 }
 
 // more finds out what else a plan depends on: the pods that its steps may evict, and the
 // workloads that it is linked to where it brings taints.
-func (r *run) more(ctx context.Context, l looked) (more bool, err error) {
+func (r *run) more(ctx context.Context, l observedPlan) (more bool, err error) {
 	links := !r.linked && len(r.change.Links) > 0 && slices.ContainsFunc(l.Steps, planner.Step.Brings)
 	pods := !r.pods && (links || slices.ContainsFunc(l.Steps, func(s planner.Step) bool {
 		return s.Nodes.Needs(r.change.Limits) || s.Switch != nil && s.Switch.Moves()
@@ -92,14 +92,14 @@ func (r *run) more(ctx context.Context, l looked) (more bool, err error) {
 	return links || pods, nil
 }
 
-// concludes reports that the plan must not rest on workloads that were read a while
+// needsFreshRead reports that the plan must not rest on workloads that were read a while
 // ago: it ends the change, forbids it, or takes from nodes what pods rely on.
-func (l looked) concludes() bool {
+func (l observedPlan) needsFreshRead() bool {
 	return len(l.Steps) == 0 || l.Steps[0].Kind == planner.Switched || l.Steps[0].Kind == planner.Unlabel || l.obstacle() != nil
 }
 
 // obstacle is what forbids every write.
-func (l looked) obstacle() error {
+func (l observedPlan) obstacle() error {
 	switch {
 	case len(l.Refusals) > 0:
 		return &RefusedError{Refusals: l.Refusals}
@@ -112,7 +112,7 @@ func (l looked) obstacle() error {
 }
 
 // begin asks once more before the first write: half a change is worse than none.
-func (l looked) begin(ctx context.Context, allowed func(context.Context, planner.Plan) error) error {
+func (l observedPlan) begin(ctx context.Context, allowed func(context.Context, planner.Plan) error) error {
 	for _, t := range l.workloads {
 		writes := slices.ContainsFunc(l.Steps, func(s planner.Step) bool { return s.Kind == planner.Expand && s.Workload == t.Workload && s.Template() })
 		if !writes || t.NoWait {
@@ -129,10 +129,10 @@ func (l looked) begin(ctx context.Context, allowed func(context.Context, planner
 }
 
 // plan asks the planner what is left to do by what is known.
-func (r *run) plan(ctx context.Context) (looked, error) {
+func (r *run) plan(ctx context.Context) (observedPlan, error) {
 	snapshot, err := r.snapshot(ctx)
 	if err != nil {
-		return looked{}, err
+		return observedPlan{}, err
 	}
 	desired := planner.Change{Planned: r.planned()}
 	if r.change.Labels != nil {
@@ -143,7 +143,7 @@ func (r *run) plan(ctx context.Context) (looked, error) {
 	}
 	if r.change.MachineSets != nil && !r.cycled {
 		if desired.MachineSets, err = r.sets(ctx); err != nil {
-			return looked{}, err
+			return observedPlan{}, err
 		}
 	}
 	if r.change.Drain != nil && !r.drained {
@@ -158,7 +158,7 @@ func (r *run) plan(ctx context.Context) (looked, error) {
 		}
 	}
 	plan, snapshot, err := Ordered(ctx, r.cluster, snapshot, r.orderOf(desired))
-	return looked{plan, snapshot, desired.Workloads}, err
+	return observedPlan{plan, snapshot, desired.Workloads}, err
 }
 
 // orderOf returns how the steps of a change are put in order. What resources do that the run has planned before counts as
@@ -228,8 +228,8 @@ func (d Tolerations) read(ctx context.Context, cluster *kube.Cluster) (*workload
 	return w, err
 }
 
-// age reports that time has passed since workloads were read, except for one.
-func (r *run) age(except *known) {
+// invalidate reports that time has passed since workloads were read, except for one.
+func (r *run) invalidate(except *known) {
 	for i := range r.known {
 		if k := &r.known[i]; k != except {
 			k.readAt = time.Time{}
@@ -260,7 +260,7 @@ func (r *run) await(ctx context.Context, w *workload.Workload, shed map[string][
 	err = a.end(ctx)
 	*k = a.known
 	if a.waited {
-		r.age(k)
+		r.invalidate(k)
 	}
 	return a.waited, err
 }
@@ -268,7 +268,7 @@ func (r *run) await(ctx context.Context, w *workload.Workload, shed map[string][
 // edit writes a workload, merged again from the object that is read for the write.
 func (r *run) edit(ctx context.Context, w *workload.Workload) error {
 	d, k := r.of(w)
-	r.age(nil)
+	r.invalidate(nil)
 	before, after, err := edit(ctx, r.cluster, d, r.comparison)
 	if kube.Gone(err) && (d.Claim.Release || d.Retained) {
 		k.workload, k.readAt = nil, time.Now()
@@ -279,7 +279,7 @@ func (r *run) edit(ctx context.Context, w *workload.Workload) error {
 	}
 	// Others at work show in what is read for the write: they may have been at the
 	// other workloads too. A changed status is no other writer's work.
-	r.alone = r.alone && alike(before, w) && after != before
+	r.cacheValid = r.cacheValid && alike(before, w) && after != before
 	k.workload, k.readAt = after, time.Now()
 	return r.share(ctx, d, k)
 }

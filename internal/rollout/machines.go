@@ -266,7 +266,7 @@ func (r *machineRollout) tell(ctx context.Context, observed machineset.Observed,
 	default:
 		r.waiting = append(r.waiting, fmt.Sprintf("there are %d, and the MachineSet asks for %d", len(observed.Machines), observed.Set.Replicas))
 	}
-	r.look(ctx, observed)
+	r.findHolds(ctx, observed)
 	now := strings.Join(append(r.waiting, r.holds...), "; ")
 	if now == r.told {
 		return
@@ -278,9 +278,9 @@ func (r *machineRollout) tell(ctx context.Context, observed machineset.Observed,
 	}
 }
 
-// look finds out what holds a drain. Nothing tells of it: the Machine's conditions
+// findHolds finds out what holds a drain. Nothing tells of it: the Machine's conditions
 // do not (pkg/controller/machine/drain_controller.go).
-func (r *machineRollout) look(ctx context.Context, observed machineset.Observed) {
+func (r *machineRollout) findHolds(ctx context.Context, observed machineset.Observed) {
 	snapshot, err := r.cluster.Snapshot(ctx)
 	if err != nil {
 		return

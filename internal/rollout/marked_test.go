@@ -210,7 +210,7 @@ func TestRun_waitsForLinked_waitsForThePodsOfEachLinkedResource(t *testing.T) {
 				ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 				defer cancel()
 				// The taint evicts no pod, whatever pods carry.
-				_, err := carry(ctx, cluster, Change{Nodes: tainting("team=c:NoSchedule"), Links: tt.ids, Shared: shared, RetainedClaim: toleration.Claim{Known: []record.Seal{seal}}}, hooks{})
+				_, err := carry(ctx, cluster, Request{Nodes: tainting("team=c:NoSchedule"), Links: tt.ids, Shared: shared, RetainedClaim: toleration.Claim{Known: []record.Seal{seal}}}, hooks{})
 				switch stuck := new(StuckError); {
 				case tt.waits && !errors.As(err, &stuck), tt.fails != nil && !errors.Is(err, tt.fails), !tt.waits && tt.fails == nil && err != nil:
 					t.Errorf("it ends with %v", err)

@@ -59,7 +59,7 @@ func TestNodeGroups_logsWhyTheyCannotBeRead(t *testing.T) {
 				}
 				var report *eviction.Report
 				if !tt.stays {
-					report = eviction.Evaluate(s, eviction.Change{Taints: map[string][]corev1.Taint{"n1": {{Key: "k", Effect: corev1.TaintEffectNoExecute}}}}, eviction.ComparisonOff)
+					report = eviction.Evaluate(s, eviction.Scenario{Taints: map[string][]corev1.Taint{"n1": {{Key: "k", Effect: corev1.TaintEffectNoExecute}}}}, eviction.ComparisonOff)
 				}
 				var out bytes.Buffer
 				began := time.Now()

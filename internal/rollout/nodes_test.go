@@ -37,7 +37,7 @@ func gpuPool() planner.NodeTaints {
 
 // switchTo changes taints of nodes and nothing else.
 func switchTo(ctx context.Context, cluster *kube.Cluster, desired planner.NodeTaints, approve func(context.Context, planner.NodePlan) error) error {
-	_, err := carry(ctx, cluster, Change{Nodes: &desired}, hooks{approve: approve})
+	_, err := carry(ctx, cluster, Request{Nodes: &desired}, hooks{approve: approve})
 	return err
 }
 

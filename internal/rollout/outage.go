@@ -38,8 +38,8 @@ func (d *draining) outlast(ctx context.Context, part func(context.Context) error
 	}
 }
 
-// look returns the cluster as it is known now.
-func (d *draining) look(ctx context.Context) (s *snapshot.Snapshot, err error) {
+// snapshot returns the cluster as it is known now.
+func (d *draining) snapshot(ctx context.Context) (s *snapshot.Snapshot, err error) {
 	err = d.outlast(ctx, func(ctx context.Context) error {
 		s, err = d.cluster.Snapshot(ctx)
 		return err

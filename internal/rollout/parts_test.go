@@ -155,7 +155,7 @@ func TestAllowed_withoutPods(t *testing.T) {
 	none := int64(0)
 	plan := planner.Plan{Steps: []planner.Step{{Kind: planner.Switched, Report: &eviction.Report{Pods: []eviction.PodVerdict{{Pod: &snapshot.Pod{Name: "p"}, Verdict: eviction.EvictedNow}}}}}}
 	for _, pods := range []bool{false, true} {
-		r := newRun(nil, Change{Limits: eviction.Limits{MaxPods: &none}}, eviction.ComparisonOff)
+		r := newRun(nil, Request{Limits: eviction.Limits{MaxPods: &none}}, eviction.ComparisonOff)
 		r.pods = pods
 		if err := r.allowed(t.Context(), plan); (err != nil) != pods {
 			t.Errorf("with pods %t it ends with %v", pods, err)
@@ -248,7 +248,7 @@ func TestStates_areSorted(t *testing.T) {
 // TestRun_count ends a run that writes the same object again and again.
 func TestRun_count(t *testing.T) {
 	t.Parallel()
-	r := newRun(nil, Change{Workloads: wanting(teamA, "web", "db")}, eviction.ComparisonOff)
+	r := newRun(nil, Request{Workloads: wanting(teamA, "web", "db")}, eviction.ComparisonOff)
 	at := workload.Ref{Kind: "Node", Name: "n1"}
 	for range 3 * maxRounds {
 		if err := r.count(at); err != nil {

@@ -109,7 +109,7 @@ func TestRun_pinsPodsToNodes(t *testing.T) {
 				api.idle = tt.idle
 				ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 				defer cancel()
-				steps, err := carry(ctx, api.follow(t, true), Change{Workloads: tt.change}, hooks{})
+				steps, err := carry(ctx, api.follow(t, true), Request{Workloads: tt.change}, hooks{})
 				if (err != nil) != (tt.says != "") || err != nil && !strings.Contains(err.Error(), tt.says) {
 					t.Errorf("it ends with %v, want %q", err, tt.says)
 				}
@@ -149,7 +149,7 @@ func TestRun_takesLabelsFromNodesOnceNoPodRequiresThem(t *testing.T) {
 				api.idle = tt.idle
 				ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 				defer cancel()
-				change := Change{
+				change := Request{
 					Labels:    &planner.NodeLabels{Target: planner.Target{Name: "n1"}, Claim: label.Claim{Owner: "me", Generation: generation, Labels: map[string]string{"pool": "gpu"}, Release: true}},
 					Workloads: pinning("", "web"),
 				}
@@ -178,7 +178,7 @@ func TestRun_makesPoliciesBeforeTaints(t *testing.T) {
 		api := newServer(t, aNode("n1", "gpu", "*"+teamA))
 		api.make(t, giving("gpu", "me", teamA))
 		cluster := api.follow(t, true)
-		change := Change{Nodes: tainting(teamB), Policies: []admission.Claim{giving("gpu", "me", teamB), giving("more", "me", teamB)}}
+		change := Request{Nodes: tainting(teamB), Policies: []admission.Claim{giving("gpu", "me", teamB), giving("more", "me", teamB)}}
 		steps, err := carry(t.Context(), cluster, change, hooks{})
 		if err != nil {
 			t.Fatal(err)
@@ -197,7 +197,7 @@ func TestRun_makesPoliciesBeforeTaints(t *testing.T) {
 		}
 		api.make(t, others(giving("gpu", "you", teamA)))
 		before, _ := api.writes()
-		foreign := Change{Nodes: tainting(teamA), Policies: []admission.Claim{giving("gpu", "me", teamA)}}
+		foreign := Request{Nodes: tainting(teamA), Policies: []admission.Claim{giving("gpu", "me", teamA)}}
 		if _, err := carry(t.Context(), cluster, foreign, hooks{}); err == nil || !strings.Contains(err.Error(), `is owned by "you"`) {
 			t.Errorf("a policy of another owner: %v", err)
 		}
@@ -225,7 +225,7 @@ func TestRun_writesSeveralListsOfOneObject(t *testing.T) {
 			d.Claim.Path = strings.Join(d.Path, ".")
 			all = append(all, d)
 		}
-		if _, err := carry(t.Context(), w.follow(t), Change{Workloads: all}, hooks{}); err != nil {
+		if _, err := carry(t.Context(), w.follow(t), Request{Workloads: all}, hooks{}); err != nil {
 			t.Fatal(err)
 		}
 		for _, list := range []string{"a", "b"} {
@@ -249,7 +249,7 @@ func TestRun_namesTheWorkloadThatCannotBeRead(t *testing.T) {
 		api.faulty(func(r fakeapi.Request) int {
 			return map[bool]int{true: http.StatusForbidden}[r.Verb == "get" && r.Name == "web"]
 		})
-		_, err := carry(t.Context(), cluster, Change{Workloads: wanting(teamA, "db", "web")}, hooks{})
+		_, err := carry(t.Context(), cluster, Request{Workloads: wanting(teamA, "db", "web")}, hooks{})
 		one := new(WorkloadError)
 		if !errors.As(err, &one) || one.Ref.Name != "web" || !errors.Is(err, kube.ErrForbidden) || err.Error() != one.Err.Error() {
 			t.Errorf("it ends with %v", err)
@@ -269,7 +269,7 @@ func TestRun_saysThatItWaitsAfterTheTaints(t *testing.T) {
 		for name, nodes := range map[bool]*planner.NodeTaints{true: tainting(teamA), false: nil} {
 			api.Remove(api.podsOf("web")[0])
 			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-			_, err := carry(ctx, api.follow(t, true), Change{Nodes: nodes, Workloads: wanting(teamA, "web")}, hooks{})
+			_, err := carry(ctx, api.follow(t, true), Request{Nodes: nodes, Workloads: wanting(teamA, "web")}, hooks{})
 			cancel()
 			stuck := new(StuckError)
 			if !errors.As(err, &stuck) || stuck.Switched != name || stuck.Missing == 0 {

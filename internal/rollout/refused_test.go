@@ -60,7 +60,7 @@ var beside = []string{"selfsubjectrulesreviews", "persistentvolumes", "replicase
 // TestRun_tellsOfEachRequestThatIsRefused, whichever one of a change it is.
 func TestRun_tellsOfEachRequestThatIsRefused(t *testing.T) {
 	t.Parallel()
-	onMachines := func(change func(t *testing.T, w *machineWorld, c *kube.Cluster) Change, notations ...string) func(t *testing.T, f *oneRefusal) error {
+	onMachines := func(change func(t *testing.T, w *machineWorld, c *kube.Cluster) Request, notations ...string) func(t *testing.T, f *oneRefusal) error {
 		return func(t *testing.T, f *oneRefusal) error {
 			w := newMachineWorld(t, 2, notations...)
 			w.run()
@@ -104,17 +104,17 @@ func TestRun_tellsOfEachRequestThatIsRefused(t *testing.T) {
 		},
 		"a drain":               drains(planner.DrainRules{}),
 		"a drain that deletes":  drains(planner.DrainRules{DisableEviction: true}),
-		"machines in place":     onMachines(func(*testing.T, *machineWorld, *kube.Cluster) Change { return taintingPool(machineset.InPlace) }),
-		"machines are replaced": onMachines(func(*testing.T, *machineWorld, *kube.Cluster) Change { return taintingPool(machineset.Rolling) }),
-		"labels of machines":    onMachines(func(*testing.T, *machineWorld, *kube.Cluster) Change { return labelling("pool", "a") }),
-		"a taint of Machines": onMachines(func(t *testing.T, _ *machineWorld, c *kube.Cluster) Change {
+		"machines in place":     onMachines(func(*testing.T, *machineWorld, *kube.Cluster) Request { return taintingPool(machineset.InPlace) }),
+		"machines are replaced": onMachines(func(*testing.T, *machineWorld, *kube.Cluster) Request { return taintingPool(machineset.Rolling) }),
+		"labels of machines":    onMachines(func(*testing.T, *machineWorld, *kube.Cluster) Request { return labelling("pool", "a") }),
+		"a taint of Machines": onMachines(func(t *testing.T, _ *machineWorld, c *kube.Cluster) Request {
 			t.Helper()
 			adopt := adopting()
-			if _, err := Run(t.Context(), c, Change{Nodes: &adopt}, eviction.ComparisonOff); err != nil {
+			if _, err := Run(t.Context(), c, Request{Nodes: &adopt}, eviction.ComparisonOff); err != nil {
 				t.Fatal(err)
 			}
 			desired := releasing(t, c)
-			return Change{Nodes: &desired}
+			return Request{Nodes: &desired}
 		}, "team=a:NoSchedule"),
 	} {
 		for _, conflicts := range []bool{false, true} {
@@ -144,8 +144,8 @@ func TestRun_tellsOfEachRequestThatIsRefused(t *testing.T) {
 }
 
 // taintingPool gives the MachineSet pool the taint a.
-func taintingPool(strategy machineset.Strategy) Change {
-	return Change{
+func taintingPool(strategy machineset.Strategy) Request {
+	return Request{
 		Owner:       "me",
 		MachineSets: &planner.DesiredSets{Target: machineset.Target{Namespace: machineset.OperatorNamespace, Name: "pool"}, Desired: rollingOut(strategy), AtOnce: 1},
 		Machines:    Machines{Slots: &Slots{}},

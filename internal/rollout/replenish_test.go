@@ -97,13 +97,13 @@ func TestReplenish_bringsBackTheCountOfAMachineSetThatWasLeftAtZero(t *testing.T
 func TestRun_replenishesBeforeItWaitsForPods(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
-		change func(*Change)
+		change func(*Request)
 		first  string
 	}{
-		"where it waits for pods":         {change: func(*Change) {}, first: "patch machinesets"},
-		"not where it waits for none":     {change: func(c *Change) { unwaited(c.Workloads) }, first: "patch statefulsets"},
-		"not where it gives up":           {change: func(c *Change) { c.Workloads = wanting("", "web") }, first: "roll out"},
-		"not where no MachineSet changes": {change: func(c *Change) { c.MachineSets = nil }, first: "patch statefulsets"},
+		"where it waits for pods":         {change: func(*Request) {}, first: "patch machinesets"},
+		"not where it waits for none":     {change: func(c *Request) { unwaited(c.Workloads) }, first: "patch statefulsets"},
+		"not where it gives up":           {change: func(c *Request) { c.Workloads = wanting("", "web") }, first: "roll out"},
+		"not where no MachineSet changes": {change: func(c *Request) { c.MachineSets = nil }, first: "patch statefulsets"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -18,7 +18,7 @@ import (
 // wait for the pods that restart by it. Pods are looked at only where something retires. One
 // object that cannot be changed keeps no other object from it.
 func (r *run) contract(ctx context.Context) error {
-	rest := newRun(r.cluster, Change{}, r.comparison)
+	rest := newRun(r.cluster, Request{}, r.comparison)
 	rest.retained = true
 	marked, unmarked := r.cluster.MarkedAnywhere(ctx)
 	if errors.Is(unmarked, kube.ErrForbidden) {

@@ -19,8 +19,8 @@ import (
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/workload"
 )
 
-// Change is everything that one resource or action wants together.
-type Change struct {
+// Request is everything that one resource or action wants together.
+type Request struct {
 	// Owner is the id of the resource.
 	Owner string
 	// Labels and Nodes are nil where nodes are left alone.
@@ -85,13 +85,13 @@ func (e *WorkloadError) Unwrap() error { return e.Err }
 //
 // The cluster must be followed meanwhile. Errors: *RefusedError, *LimitsError,
 // *ConflictError, *HoldError, *StuckError, *FightError, *UnseenError and those of kube.
-func Run(ctx context.Context, cluster *kube.Cluster, change Change, comparison eviction.Comparison) (Result, error) {
+func Run(ctx context.Context, cluster *kube.Cluster, change Request, comparison eviction.Comparison) (Result, error) {
 	r := newRun(cluster, change, comparison)
 	r.hooks = hooks{begin: r.allowed, approve: r.approve}
 	return r.end(ctx)
 }
 
-func newRun(cluster *kube.Cluster, change Change, comparison eviction.Comparison) *run {
+func newRun(cluster *kube.Cluster, change Request, comparison eviction.Comparison) *run {
 	return &run{
 		cluster: cluster, change: change, comparison: comparison, known: make([]known, len(change.Workloads)), policies: map[string]*admission.Observed{},
 		approved: map[string]bool{}, written: map[string]int{},
@@ -135,18 +135,18 @@ func (r *run) left() []planner.Tolerations {
 // run is a change that is being carried out.
 type run struct {
 	cluster    *kube.Cluster
-	change     Change
+	change     Request
 	comparison eviction.Comparison
 	hooks      hooks
 	// known is what is known of each workload of the change.
 	known []known
 	// policies is what is known of the policies of the change, by name; nil for none.
 	policies map[string]*admission.Observed
-	// alone reports that no other writer has been seen: what is known of the
+	// cacheValid reports that no other writer has been seen: what is known of the
 	// workloads serves to find the next step.
-	alone bool
-	begun bool
-	done  []string
+	cacheValid bool
+	begun      bool
+	done       []string
 	// rounds counts steps, unrest the unexpected waits.
 	rounds, unrest int
 	// pods is set once pods are followed, linked once the linked workloads are known.
@@ -179,7 +179,7 @@ func (r *run) withPods(ctx context.Context) error {
 
 func (r *run) carryOut(ctx context.Context) error {
 	for {
-		plan, err := r.look(ctx)
+		plan, err := r.observe(ctx)
 		if err != nil {
 			return err
 		}
@@ -207,7 +207,7 @@ func (r *run) carryOut(ctx context.Context) error {
 }
 
 // begin comes before the first write of all.
-func (r *run) begin(ctx context.Context, plan looked) error {
+func (r *run) begin(ctx context.Context, plan observedPlan) error {
 	if r.begun || len(plan.Steps) == 0 {
 		return nil
 	}
@@ -244,7 +244,7 @@ func writes(step planner.Step) workload.Ref {
 // what is wanted by then; one that was missing a moment ago may yet be made from
 // an old template, and what comes next relies on it. It is calm where there was
 // nothing to wait for: else what was read before the wait is old.
-func (r *run) settle(ctx context.Context, plan looked) (calm bool, err error) {
+func (r *run) settle(ctx context.Context, plan observedPlan) (calm bool, err error) {
 	calm = true
 	brings := len(plan.Steps) > 0 && plan.Steps[0].Brings()
 	for _, t := range plan.workloads {
@@ -254,7 +254,7 @@ func (r *run) settle(ctx context.Context, plan looked) (calm bool, err error) {
 		}
 		waited, err := r.await(ctx, t.Workload, nil)
 		if errors.Is(err, errOverwritten) {
-			r.alone = false
+			r.cacheValid = false
 			return false, r.count(t.Workload.Ref)
 		}
 		if err != nil {
@@ -282,7 +282,7 @@ func (r *run) take(ctx context.Context, step planner.Step) error {
 	err := r.make(ctx, step)
 	if errors.Is(err, errOverwritten) {
 		// Another writer has removed it from the template: it is written again.
-		r.alone = false
+		r.cacheValid = false
 		return nil
 	}
 	if err != nil {
@@ -297,19 +297,19 @@ func (r *run) take(ctx context.Context, step planner.Step) error {
 func (r *run) make(ctx context.Context, step planner.Step) error {
 	switch step.Kind {
 	case planner.Label:
-		r.age(nil)
+		r.invalidate(nil)
 		if step.Sets > 0 {
 			return r.labelSets(ctx, true)
 		}
 		return changeLabels(ctx, r.cluster, r.change.Labels.Adding(), step.Labels)
 	case planner.Unlabel:
-		r.age(nil)
+		r.invalidate(nil)
 		if step.Sets > 0 {
 			return r.labelSets(ctx, false)
 		}
 		return changeLabels(ctx, r.cluster, *r.change.Labels, step.Labels)
 	case planner.Switched:
-		r.age(nil)
+		r.invalidate(nil)
 		if step.Switch != nil {
 			err := r.rollOut(ctx, step)
 			// Without its marker a cycle would begin again.
@@ -318,7 +318,7 @@ func (r *run) make(ctx context.Context, step planner.Step) error {
 		}
 		return r.switchTaints(ctx, step.Nodes)
 	case planner.Admit, planner.Withdraw:
-		r.age(nil)
+		r.invalidate(nil)
 		at := slices.IndexFunc(r.change.Policies, func(c admission.Claim) bool { return c.Name == step.Policy.Name })
 		claimed := func(*admission.Observed) *admission.Claim { return &r.change.Policies[at] }
 		if r.retained {
@@ -333,7 +333,7 @@ func (r *run) make(ctx context.Context, step planner.Step) error {
 	case planner.Drained:
 		return r.emptyNodes(ctx)
 	case planner.Wait:
-		_, err := r.await(ctx, step.Workload, step.Shed)
+		_, err := r.await(ctx, step.Workload, step.RemovedLabels)
 		return err
 	}
 	return r.edit(ctx, step.Workload)

@@ -208,7 +208,7 @@ func TestRun_asksBeforeTheFirstWriteOfALaterRound(t *testing.T) {
 			}
 		}
 		no := errors.New("no")
-		_, err := carry(t.Context(), api.follow(t, true), Change{Workloads: wanting(teamA, "web")}, hooks{begin: func(context.Context, planner.Plan) error { return no }})
+		_, err := carry(t.Context(), api.follow(t, true), Request{Workloads: wanting(teamA, "web")}, hooks{begin: func(context.Context, planner.Plan) error { return no }})
 		if begun, _ := api.writes(); !errors.Is(err, no) || len(begun) > 0 {
 			t.Errorf("got %v, and wrote %v", err, begun)
 		}
@@ -229,7 +229,7 @@ func TestRun_looksAtTheOthersAgainAfterAWait(t *testing.T) {
 				api.roll("db")
 			}
 		}
-		if _, err := carry(t.Context(), api.follow(t, true), Change{Workloads: wanting(teamA, "web", "db")}, hooks{}); err != nil {
+		if _, err := carry(t.Context(), api.follow(t, true), Request{Workloads: wanting(teamA, "web", "db")}, hooks{}); err != nil {
 			t.Fatal(err)
 		}
 		if diff := cmp.Diff(map[string]string{"db": "*" + teamA, "web": "*" + teamA}, api.tolerations()); diff != "" {

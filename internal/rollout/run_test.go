@@ -40,11 +40,11 @@ func tainting(notation string) *planner.NodeTaints {
 
 // fromAToB changes the taint of the node and the tolerations of StatefulSets at
 // once, from a to b.
-func fromAToB(names ...string) Change {
-	return Change{Nodes: tainting(teamB), Workloads: wanting(teamB, names...)}
+func fromAToB(names ...string) Request {
+	return Request{Nodes: tainting(teamB), Workloads: wanting(teamB, names...)}
 }
 
-func carry(ctx context.Context, cluster *kube.Cluster, change Change, hooks hooks) ([]string, error) {
+func carry(ctx context.Context, cluster *kube.Cluster, change Request, hooks hooks) ([]string, error) {
 	r := newRun(cluster, change, eviction.ComparisonOff)
 	r.hooks = hooks
 	if hooks.approve == nil {
@@ -56,7 +56,7 @@ func carry(ctx context.Context, cluster *kube.Cluster, change Change, hooks hook
 
 // contractNow takes away what others have left behind for the sake of taints.
 func contractNow(ctx context.Context, cluster *kube.Cluster, claim toleration.Claim) error {
-	r := newRun(cluster, Change{RetainedClaim: claim}, eviction.ComparisonOff)
+	r := newRun(cluster, Request{RetainedClaim: claim}, eviction.ComparisonOff)
 	defer func() {
 		for _, release := range r.releases {
 			release()
@@ -88,7 +88,7 @@ func TestRun(t *testing.T) {
 		name   string
 		taints string
 		sets   []*appsv1.StatefulSet
-		change Change
+		change Request
 		// before and after act around a write; write counts the writes so far from 1.
 		before func(a *testServer, name string, write int) (status int)
 		after  func(a *testServer, name string, write int)
@@ -110,7 +110,7 @@ func TestRun(t *testing.T) {
 	}{
 		{
 			name: "what is as wanted takes no step and is not written", taints: "*" + teamA, sets: onA(),
-			change:      Change{Nodes: tainting(teamA), Workloads: wanting(teamA, "web")},
+			change:      Request{Nodes: tainting(teamA), Workloads: wanting(teamA, "web")},
 			tolerations: map[string]string{"web": "*" + teamA}, node: "*" + teamA,
 		},
 		{
@@ -144,7 +144,7 @@ func TestRun(t *testing.T) {
 		},
 		{
 			name: "a toleration that a live taint needs stays when it is given up", taints: teamA, sets: onA(),
-			change: Change{Workloads: wanting("", "web")}, steps: []string{"update the ownership records of web"}, writes: []string{"web"},
+			change: Request{Workloads: wanting("", "web")}, steps: []string{"update the ownership records of web"}, writes: []string{"web"},
 			tolerations: map[string]string{"web": "-" + teamA}, node: teamA,
 		},
 		{
@@ -221,7 +221,7 @@ func TestRun(t *testing.T) {
 		},
 		{
 			name: "a writer who takes it out of a workload that is not waited for has it written again", sets: []*appsv1.StatefulSet{aSet("db", 1), aSet("web", 1)},
-			change: Change{Workloads: append(unwaited(wanting(teamA, "web")), wanting(teamA, "db")...)},
+			change: Request{Workloads: append(unwaited(wanting(teamA, "web")), wanting(teamA, "db")...)},
 			after: func(a *testServer, _ string, write int) {
 				if write == 2 {
 					a.editSet("web", func(s *appsv1.StatefulSet) { s.Spec.Template.Spec.Tolerations = nil })
@@ -260,7 +260,7 @@ func TestRun(t *testing.T) {
 		},
 		{
 			name: "a workload that goes while it gives up is no error", sets: []*appsv1.StatefulSet{aSet("db", 1, "*"+teamA), aSet("web", 2, "*"+teamA)},
-			change: Change{Workloads: wanting("", "web", "db")},
+			change: Request{Workloads: wanting("", "web", "db")},
 			before: func(a *testServer, name string, _ int) int {
 				if name == "web" {
 					a.removeSet(name)
@@ -272,12 +272,12 @@ func TestRun(t *testing.T) {
 		},
 		{
 			name: "a workload that is gone has nothing to give up", sets: []*appsv1.StatefulSet{aSet("db", 1, "*"+teamA)},
-			change: Change{Workloads: wanting("", "web", "db")},
+			change: Request{Workloads: wanting("", "web", "db")},
 			steps:  []string{"remove tolerations from db"}, writes: []string{"db"}, tolerations: map[string]string{"db": ""},
 		},
 		{
 			name: "a workload that is not there cannot be given anything", sets: []*appsv1.StatefulSet{aSet("db", 1)},
-			change: Change{Workloads: wanting(teamA, "web", "db")}, err: kube.ErrNotFound, tolerations: map[string]string{"db": ""},
+			change: Request{Workloads: wanting(teamA, "web", "db")}, err: kube.ErrNotFound, tolerations: map[string]string{"db": ""},
 		},
 	}
 	for _, tt := range tests {

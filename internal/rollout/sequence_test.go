@@ -56,7 +56,7 @@ func newWorld(t *testing.T, seed uint64) *world {
 }
 
 // changes are those of the resources, in the order in which they are applied.
-func (w *world) changes(shared *planner.Shared) []Change {
+func (w *world) changes(shared *planner.Shared) []Request {
 	claim := toleration.Claim{Named: []taint.ID{{Key: "team", Effect: "NoExecute"}}, Known: []record.Seal{{}}}
 	nodes, tolerated := tainting(w.after), wanting(w.after, w.names...)
 	if w.release {
@@ -64,9 +64,9 @@ func (w *world) changes(shared *planner.Shared) []Change {
 		tolerated = wanting("", w.names...)
 	}
 	if w.together {
-		return []Change{{Nodes: nodes, Workloads: tolerated, RetainedClaim: claim}}
+		return []Request{{Nodes: nodes, Workloads: tolerated, RetainedClaim: claim}}
 	}
-	taints := Change{Nodes: nodes, RetainedClaim: claim, Shared: shared}
+	taints := Request{Nodes: nodes, RetainedClaim: claim, Shared: shared}
 	if w.linked && !w.release {
 		taints.Links = []string{"terraform/workload_tolerations"}
 		var planned []planner.PlannedTolerations
@@ -75,7 +75,7 @@ func (w *world) changes(shared *planner.Shared) []Change {
 		}
 		shared.Note(taints.Links[0], planned)
 	}
-	out := []Change{{Workloads: tolerated}, taints}
+	out := []Request{{Workloads: tolerated}, taints}
 	if w.release && w.r.IntN(2) == 0 {
 		slices.Reverse(out)
 	}
@@ -92,12 +92,12 @@ func TestRun_takesTheStepsOfThePlan(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				w, shared := newWorld(t, seed), &planner.Shared{}
-				cluster, changes := w.follow(t, true), []Change(nil)
+				cluster, changes := w.follow(t, true), []Request(nil)
 				changes = w.changes(shared)
 				for _, change := range changes {
 					r := newRun(cluster, change, eviction.ComparisonOff)
 					r.pods = true
-					foreseen, err := r.look(t.Context())
+					foreseen, err := r.observe(t.Context())
 					if err != nil {
 						t.Fatal(err)
 					}

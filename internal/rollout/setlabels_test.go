@@ -23,11 +23,11 @@ import (
 
 // labelling is the change that gives the label tier to the nodes of the MachineSet of this
 // name, or takes it away.
-func labelling(name, value string) Change {
+func labelling(name, value string) Request {
 	claim := label.Claim{Owner: "me", Generation: generation, Labels: map[string]string{"tier": value}, Release: value == ""}
 	desired := rollingOut(machineset.TemplateOnly)
 	desired.Claim.Taints, desired.Claim.Release = nil, claim.Release
-	return Change{
+	return Request{
 		MachineSets: &planner.DesiredSets{Target: machineset.Target{Namespace: machineset.OperatorNamespace, Name: name}, Desired: desired, Labels: claim},
 		Machines:    Machines{Slots: &Slots{}},
 	}
@@ -225,7 +225,7 @@ func TestRun_labelsNodes(t *testing.T) {
 					api.before = func(_ string, nth int) int { tt.before(api, nth); return 0 }
 				}
 				claim := label.Claim{Owner: "me", Generation: generation, Labels: map[string]string{"tier": tt.value}, Release: tt.value == ""}
-				steps, err := carry(t.Context(), api.follow(t, true), Change{Labels: &planner.NodeLabels{Target: tainting(teamA).Target, Claim: claim}}, hooks{})
+				steps, err := carry(t.Context(), api.follow(t, true), Request{Labels: &planner.NodeLabels{Target: tainting(teamA).Target, Claim: claim}}, hooks{})
 				if (err != nil) != (tt.says != "") || err != nil && !strings.Contains(err.Error(), tt.says) {
 					t.Errorf("it ends with %v, want %q", err, tt.says)
 				}

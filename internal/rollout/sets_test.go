@@ -84,7 +84,7 @@ func TestRun_countsOfMachineSetsWhatThePlanCounts(t *testing.T) {
 		key := snapshot.WorkloadKey{Namespace: web.Namespace, Owner: snapshot.Owner{Group: "apps", Kind: "StatefulSet", Name: "web"}}
 		shared.Note("tolerations", []planner.PlannedTolerations{{Pods: []snapshot.WorkloadKey{key}, After: []corev1.Toleration{taint.TolerationFor(added)}}})
 		// The check before the first write of all comes before any wait; this is the one after it.
-		_, err = carry(t.Context(), c, Change{
+		_, err = carry(t.Context(), c, Request{
 			Owner: "me", Shared: shared, Limits: eviction.Limits{MaxPods: &none}, Machines: Machines{Slots: &Slots{}},
 			MachineSets: &planner.DesiredSets{
 				Target:  machineset.Target{Namespace: set.Namespace, Name: set.Name},

@@ -49,8 +49,8 @@ func severalSets(t *testing.T, names ...string) *machineWorld {
 }
 
 // taintingSeveral gives all of them the taint a.
-func taintingSeveral(strategy machineset.Strategy, atOnce int) Change {
-	return Change{
+func taintingSeveral(strategy machineset.Strategy, atOnce int) Request {
+	return Request{
 		Owner: "me",
 		MachineSets: &planner.DesiredSets{
 			Target:  machineset.Target{Namespace: machineset.OperatorNamespace, Selector: labels.SelectorFromSet(labels.Set{"group": "several"})},
@@ -120,7 +120,7 @@ func TestRun_rollsSeveralMachineSetsOut(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
 		atOnce  int
-		prepare func(w *machineWorld, c *Change)
+		prepare func(w *machineWorld, c *Request)
 		before  func(fakeapi.Request, int) int
 		// takes is how long each is asked about before its first write.
 		takes time.Duration
@@ -137,10 +137,10 @@ func TestRun_rollsSeveralMachineSetsOut(t *testing.T) {
 	}{
 		"one after the other, by name":                  {atOnce: 1, began: "a b c", tainted: "a b c", waits: 2},
 		"at least one at a time":                        {atOnce: 0, began: "a b c", tainted: "a b c", waits: 2},
-		"one whose rollout was interrupted comes first": {atOnce: 1, prepare: func(w *machineWorld, _ *Change) { w.interrupt("c") }, began: "c a b", tainted: "a b c", waits: 2},
+		"one whose rollout was interrupted comes first": {atOnce: 1, prepare: func(w *machineWorld, _ *Request) { w.interrupt("c") }, began: "c a b", tainted: "a b c", waits: 2},
 		"two at once":                                   {atOnce: 2, together: true, began: "a b c", tainted: "a b c", waits: 1},
 		"no message reports that one waits": {
-			atOnce: 1, prepare: func(_ *machineWorld, c *Change) { c.Machines.Waits = nil }, began: "a b c", tainted: "a b c",
+			atOnce: 1, prepare: func(_ *machineWorld, c *Request) { c.Machines.Waits = nil }, began: "a b c", tainted: "a b c",
 		},
 		"none begins after one that fails": {
 			atOnce: 1, before: refuseMachineOf("a"), began: "a", waits: 1, failed: "a", fails: kube.ErrForbidden, says: "injected by the test",
@@ -149,22 +149,22 @@ func TestRun_rollsSeveralMachineSetsOut(t *testing.T) {
 			atOnce: 2, together: true, before: refuseMachineOf("a"), began: "a b", tainted: "b", waits: 1, failed: "a", fails: kube.ErrForbidden,
 		},
 		"each has the whole time from its turn on": {
-			atOnce: 1, takes: 40 * time.Second, prepare: func(_ *machineWorld, c *Change) { c.Machines.Timeout = time.Minute }, began: "a b c", tainted: "a b c", waits: 2,
+			atOnce: 1, takes: 40 * time.Second, prepare: func(_ *machineWorld, c *Request) { c.Machines.Timeout = time.Minute }, began: "a b c", tainted: "a b c", waits: 2,
 		},
 		"one that takes longer than it may fails": {
-			atOnce: 1, takes: 61 * time.Second, prepare: func(_ *machineWorld, c *Change) { c.Machines.Timeout = time.Minute },
+			atOnce: 1, takes: 61 * time.Second, prepare: func(_ *machineWorld, c *Request) { c.Machines.Timeout = time.Minute },
 			began: "a", waits: 1, failed: "a", fails: context.DeadlineExceeded,
 		},
 		"one whose turn does not come in time says that it has waited": {
 			atOnce: 1, waits: 1, failed: "a", fails: context.DeadlineExceeded, says: "waiting for another rollout to end",
-			prepare: func(_ *machineWorld, c *Change) {
+			prepare: func(_ *machineWorld, c *Request) {
 				// One of another resource, which does not end.
 				_, _ = c.Machines.Slots.Begin(context.Background(), "other", 1, func() {})
 			},
 		},
 		"one that must not be changed is refused before its first write": {
 			atOnce: 1, failed: "a", waits: 1, says: "Hive manages this MachineSet",
-			prepare: func(w *machineWorld, _ *Change) {
+			prepare: func(w *machineWorld, _ *Request) {
 				w.editOne("a", func(u *unstructured.Unstructured) {
 					u.SetLabels(map[string]string{"group": "several", "hive.openshift.io/managed": "true"})
 				})
@@ -172,7 +172,7 @@ func TestRun_rollsSeveralMachineSetsOut(t *testing.T) {
 		},
 		"one whose record cannot be read is told of when all others have come to their end": {
 			atOnce: 1, began: "a c", tainted: "a c", waits: 1, failed: "b", says: taint.OwnedAnnotation,
-			prepare: func(w *machineWorld, _ *Change) {
+			prepare: func(w *machineWorld, _ *Request) {
 				w.interrupt("b")
 				w.editOne("b", annotated(machineset.MarkerAnnotation, ""))
 				w.editOne("b", annotated(taint.OwnedAnnotation, "{"))
@@ -331,15 +331,15 @@ func TestRun_checksTheLimitsRightBeforeEachMachineSet(t *testing.T) {
 // TestRun_doesNotBeginADrainThatNeverEnds, neither by its plan nor by what came since then.
 func TestRun_doesNotBeginADrainThatNeverEnds(t *testing.T) {
 	t.Parallel()
-	for name, run := range map[string]func(context.Context, *kube.Cluster, Change) error{
-		"by its plan": func(ctx context.Context, c *kube.Cluster, change Change) error {
+	for name, run := range map[string]func(context.Context, *kube.Cluster, Request) error{
+		"by its plan": func(ctx context.Context, c *kube.Cluster, change Request) error {
 			_, err := Run(ctx, c, change, eviction.ComparisonOff)
 			if all := SetErrors(nil); errors.As(err, &all) {
 				return errors.New("it has begun")
 			}
 			return err
 		},
-		"right before its first write": func(ctx context.Context, c *kube.Cluster, change Change) error {
+		"right before its first write": func(ctx context.Context, c *kube.Cluster, change Request) error {
 			_, err := carry(ctx, c, change, hooks{})
 			return err
 		},

@@ -55,7 +55,7 @@ func TestErrors_ofReadsEndWhatNeedsThem(t *testing.T) {
 			return r.share(ctx, r.change.Workloads[0], &known{})
 		},
 		"a wait": func(ctx context.Context, c *kube.Cluster) error {
-			_, err := (&wait{cluster: c, desired: wanting(teamA, "web")[0], known: known{workload: web}}).look(ctx)
+			_, err := (&wait{cluster: c, desired: wanting(teamA, "web")[0], known: known{workload: web}}).observe(ctx)
 			return err
 		},
 		"MachineSets that can be read": func(ctx context.Context, c *kube.Cluster) error { return ofSets(c).readable(ctx) },

@@ -92,7 +92,7 @@ func TestRun_decidesAgainFromTheWorkloadThatIsReadForTheWrite(t *testing.T) {
 				}
 				ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 				defer cancel()
-				_, err := carry(ctx, api.follow(t, true), Change{Workloads: tt.change}, hooks{})
+				_, err := carry(ctx, api.follow(t, true), Request{Workloads: tt.change}, hooks{})
 				if (err != nil) != (tt.says != "") || err != nil && !strings.Contains(err.Error(), tt.says) {
 					t.Errorf("it ends with %v, want %q", err, tt.says)
 				}
@@ -184,7 +184,7 @@ func TestRun_checksTheLimitsForNodesThatHaveComeSince(t *testing.T) {
 					}
 					w.api.Add(n2)
 				}
-				_, err := Run(t.Context(), cluster, Change{Nodes: tainting(teamA), Limits: eviction.Limits{MaxPods: &tt.most, EvictStranded: tt.stranding}}, eviction.ComparisonOff)
+				_, err := Run(t.Context(), cluster, Request{Nodes: tainting(teamA), Limits: eviction.Limits{MaxPods: &tt.most, EvictStranded: tt.stranding}}, eviction.ComparisonOff)
 				over := new(LimitsError)
 				if errors.As(err, &over) != (tt.exceeds > 0) || err != nil && tt.exceeds == 0 {
 					t.Fatalf("it ends with %v, want that %d pods exceed the limits", err, tt.exceeds)
@@ -207,18 +207,18 @@ func TestRun_checksTheLimitsForNodesThatHaveComeSince(t *testing.T) {
 // TestRun_endsWithTheErrorOfARead, whichever it is: what it has not seen it takes for nothing.
 func TestRun_endsWithTheErrorOfARead(t *testing.T) {
 	t.Parallel()
-	for name, change := range map[string]func() Change{
-		"of a change of everything": func() Change { return fromAToB("db", "web") },
-		"of a change of links": func() Change {
-			return Change{Nodes: tainting("team=c:NoSchedule"), Links: []string{ownID("web")}, Shared: &planner.Shared{}, Limits: eviction.Limits{MaxPods: new(int64(9))}}
+	for name, change := range map[string]func() Request{
+		"of a change of everything": func() Request { return fromAToB("db", "web") },
+		"of a change of links": func() Request {
+			return Request{Nodes: tainting("team=c:NoSchedule"), Links: []string{ownID("web")}, Shared: &planner.Shared{}, Limits: eviction.Limits{MaxPods: new(int64(9))}}
 		},
-		"of labels and pins": func() Change {
-			return Change{
+		"of labels and pins": func() Request {
+			return Request{
 				Labels:    &planner.NodeLabels{Target: planner.Target{Name: "n1"}, Claim: label.Claim{Owner: "me", Generation: generation, Labels: map[string]string{"tier": "x"}}},
 				Workloads: pinning("gpu", "web"),
 			}
 		},
-		"of a drain": func() Change { return Change{Drain: &Drain{NodeDrain: planner.NodeDrain{Nodes: []string{"n1"}}}} },
+		"of a drain": func() Request { return Request{Drain: &Drain{NodeDrain: planner.NodeDrain{Nodes: []string{"n1"}}}} },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

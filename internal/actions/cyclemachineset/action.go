@@ -66,7 +66,7 @@ func (a *cycleMachineSet) cycle(ctx context.Context, w wanted, say func(string, 
 	}
 	defer release()
 	began := false
-	_, err = rollout.Run(ctx, a.Data.Cluster, rollout.Change{
+	_, err = rollout.Run(ctx, a.Data.Cluster, rollout.Request{
 		Owner: w.Claim.Owner, MachineSets: a.sets(w), Limits: w.budget.Limits,
 		Machines: rollout.Machines{
 			Slots: &a.Data.Rollouts, Timeout: w.timeout,

@@ -66,7 +66,7 @@ func (d *dataSource) fill(ctx context.Context, cluster *kube.Cluster, m *model, 
 	taints, _ := tfschema.Taints(ctx, m.Taints, diags)
 	absent, _ := tfschema.Absent(ctx, m.AbsentTaints, diags)
 	target, _ := session.NodeTarget(m.NodeName, m.NodeSelector, diags)
-	change := preview.Change{Target: target, MachineSets: m.machineSets(ctx, diags), Taints: taints, Absent: absent, Added: m.added(ctx, diags)}
+	change := preview.WhatIf{Target: target, MachineSets: m.machineSets(ctx, diags), Taints: taints, Absent: absent, Added: m.added(ctx, diags)}
 	if diags.HasError() {
 		return nil
 	}

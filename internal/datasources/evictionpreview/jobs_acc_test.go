@@ -131,7 +131,9 @@ func TestAccEvictionPreview_aJobFailsByPreemption(t *testing.T) {
 		if err := endStopped(ctx, m.c, m.namespace); err != nil {
 			return false, err
 		}
-		urgent := m.count(ctx, func(p *corev1.Pod) bool { return p.Labels["app"] == "urgent" && p.Spec.NodeName != m.from && p.Status.Phase == corev1.PodRunning })
+		urgent := m.count(ctx, func(p *corev1.Pod) bool {
+			return p.Labels["app"] == "urgent" && p.Spec.NodeName != m.from && p.Status.Phase == corev1.PodRunning
+		})
 		return urgent == 1 && m.count(ctx, func(p *corev1.Pod) bool { return p.Labels["app"] != "urgent" && p.Status.Phase == corev1.PodRunning }) == 0, nil
 	})
 }

@@ -87,7 +87,7 @@ func (m *model) machineSets(ctx context.Context, diags *diag.Diagnostics) *previ
 }
 
 // take fills in the results.
-func (m *model) take(change preview.Change) {
+func (m *model) take(change preview.WhatIf) {
 	results := change.Results(m.IncludeUnaffected.ValueBool())
 	m.Pods, m.Workloads, m.Summary, m.Markdown = results.Pods, results.Workloads, results.Summary, types.StringValue(results.Markdown)
 }

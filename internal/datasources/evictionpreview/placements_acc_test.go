@@ -333,7 +333,7 @@ func (p *places) simulate(tainted []string) *placement.Outcome {
 	p.must(err)
 	s, err := cluster.Snapshot(p.t.Context())
 	p.must(err)
-	change := eviction.Change{Taints: map[string][]corev1.Taint{}}
+	change := eviction.Scenario{Taints: map[string][]corev1.Taint{}}
 	for _, name := range tainted {
 		change.Taints[name] = append(slices.Clone(s.Nodes[name].Taints), p.change()...)
 	}

@@ -90,7 +90,7 @@ func preemptedOf(out *placement.Outcome, namespace string) map[string]placement.
 }
 
 // decides notes whether others are preempted where there are no PodDisruptionBudgets. It is the last to use the snapshot.
-func (p *places) decides(s *snapshot.Snapshot, change eviction.Change, with *placement.Outcome) {
+func (p *places) decides(s *snapshot.Snapshot, change eviction.Scenario, with *placement.Outcome) {
 	if !p.protected || p.tally == nil {
 		return
 	}

@@ -14,7 +14,7 @@ import (
 )
 
 // remark reports what makes the preview worth less than it looks.
-func remark(w preview.Change, diags *diag.Diagnostics) {
+func remark(w preview.WhatIf, diags *diag.Diagnostics) {
 	if w.MachineSets != nil {
 		remarkMachineSets(w, diags)
 	}
@@ -38,7 +38,7 @@ func remark(w preview.Change, diags *diag.Diagnostics) {
 }
 
 // remarkMachineSets reports that no MachineSet is there, and what may go wrong with the rollout.
-func remarkMachineSets(w preview.Change, diags *diag.Diagnostics) {
+func remarkMachineSets(w preview.WhatIf, diags *diag.Diagnostics) {
 	at, target := path.Root("machine_sets"), w.MachineSets.Target
 	switch {
 	case w.Matched > 0:

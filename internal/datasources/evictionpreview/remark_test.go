@@ -36,7 +36,7 @@ func TestRemark_machineSets(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			var diags diag.Diagnostics
-			remark(preview.Change{
+			remark(preview.WhatIf{
 				MachineSets: &preview.MachineSets{Target: tt.target}, Matched: tt.matched, Doubts: tt.doubts, Report: &eviction.Report{},
 				Taints: []corev1.Taint{{Key: "dedicated", Value: "gpu", Effect: corev1.TaintEffectNoExecute}},
 			}, &diags)

@@ -34,23 +34,23 @@ func forSeconds(seconds int64) corev1.Toleration {
 	return corev1.Toleration{Key: "dedicated", Operator: corev1.TolerationOpExists, Effect: corev1.TaintEffectNoExecute, TolerationSeconds: &seconds}
 }
 
-// village is a node of its own and workloads of every kind on it, made by the
+// workloadNamespace is a node of its own and workloads of every kind on it, made by the
 // real controllers. The node has no kubelet, so that pods stay as they
 // are: kwok would run a Job's pod to its end.
-type village struct {
+type workloadNamespace struct {
 	t               *testing.T
 	c               *acctest.Cluster
 	namespace, node string
 }
 
-func newVillage(t *testing.T) village {
+func newVillage(t *testing.T) workloadNamespace {
 	t.Helper()
 	return villageOn(t, acctest.Connect(t))
 }
 
-func villageOn(t *testing.T, c *acctest.Cluster) village {
+func villageOn(t *testing.T, c *acctest.Cluster) workloadNamespace {
 	t.Helper()
-	v := village{t: t, c: c, namespace: c.Namespace(t), node: acctest.Name(t, "node")}
+	v := workloadNamespace{t: t, c: c, namespace: c.Namespace(t), node: acctest.Name(t, "node")}
 	c.Node(t, acctest.Node{Name: v.node, Labels: map[string]string{"village": v.node}, Quiet: true})
 	acctest.Until(t, "the node has room for pods", func(ctx context.Context) (bool, error) {
 		room := []byte(`{"status":{"capacity":{"pods":"110"},"allocatable":{"pods":"110"}}}`)
@@ -60,21 +60,21 @@ func villageOn(t *testing.T, c *acctest.Cluster) village {
 	return v
 }
 
-func (v village) must(_ any, err error) {
+func (v workloadNamespace) must(_ any, err error) {
 	v.t.Helper()
 	if err != nil {
 		v.t.Fatal(err)
 	}
 }
 
-func (v village) meta(name string) metav1.ObjectMeta { return metav1.ObjectMeta{Name: name} }
+func (v workloadNamespace) meta(name string) metav1.ObjectMeta { return metav1.ObjectMeta{Name: name} }
 
-func (v village) selector(name string) *metav1.LabelSelector {
+func (v workloadNamespace) selector(name string) *metav1.LabelSelector {
 	return &metav1.LabelSelector{MatchLabels: map[string]string{"app": name}}
 }
 
 // template is of pods that only the village's node takes.
-func (v village) template(name string, tolerations ...corev1.Toleration) corev1.PodTemplateSpec {
+func (v workloadNamespace) template(name string, tolerations ...corev1.Toleration) corev1.PodTemplateSpec {
 	return corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{"app": name}}, Spec: corev1.PodSpec{
 		NodeSelector: map[string]string{"village": v.node}, Tolerations: tolerations,
 		Containers: []corev1.Container{{Name: "main", Image: "registry.k8s.io/pause:3.10.2"}},
@@ -82,7 +82,7 @@ func (v village) template(name string, tolerations ...corev1.Toleration) corev1.
 }
 
 // pods waits until a workload has so many running pods for which something holds.
-func (v village) pods(name string, count int, holds func(corev1.Pod) bool) {
+func (v workloadNamespace) pods(name string, count int, holds func(corev1.Pod) bool) {
 	v.t.Helper()
 	acctest.Until(v.t, fmt.Sprintf("%s has %d pods", name, count), func(ctx context.Context) (bool, error) {
 		list, err := v.c.Admin.CoreV1().Pods(v.namespace).List(ctx, metav1.ListOptions{LabelSelector: "app=" + name})
@@ -112,7 +112,7 @@ func bound(p corev1.Pod) bool { return p.Spec.NodeName != "" }
 //	Job/once         1 pod that tolerates everything
 //	Pod/shadowed     tolerates it for 30s, as a later toleration is not heard
 //	Pod/done, leaves ended, or on its way out
-func (v village) settle() {
+func (v workloadNamespace) settle() {
 	v.t.Helper()
 	ctx, apps, batch := v.t.Context(), v.c.Admin.AppsV1(), v.c.Admin.BatchV1()
 	one, two, none, yes := int32(1), int32(2), int32(0), true
@@ -169,7 +169,7 @@ func (v village) settle() {
 
 // rollHalf leaves the StatefulSet in the middle of a rollout: only the pod that
 // is deleted gets the new template.
-func (v village) rollHalf() {
+func (v workloadNamespace) rollHalf() {
 	v.t.Helper()
 	ctx := v.t.Context()
 	patch := `{"spec":{"template":{"spec":{"tolerations":[{"key":"dedicated","operator":"Equal","value":"gpu","effect":"NoExecute"}]}}}}`

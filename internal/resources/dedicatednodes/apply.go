@@ -53,7 +53,7 @@ func (r *dedicatedNodes) apply(ctx context.Context, verb string, m model, desire
 		diags.Append(explain(verb, desired, err))
 		return done, false
 	}
-	change := rollout.Change{
+	change := rollout.Request{
 		Owner: desired.owner(), Labels: &desired.labels, Nodes: &desired.nodes, MachineSets: desired.sets(), Policies: desired.policies,
 		Shared: &r.Data.Planned, Effects: &r.Data.Effects, RetainedClaim: r.Data.RetainedClaim(desired.named(), desired.nodes.Replaced, desired.nodes.Known), Limits: budget.Limits,
 	}

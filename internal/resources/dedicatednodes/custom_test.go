@@ -43,7 +43,7 @@ func TestDedicatedNodes_customResourcesAndCronJobs(t *testing.T) {
 		widget := c.Widget(t, p.namespace, "widget", map[string]any{"placement": map[string]any{"tolerations": []any{foreign}}})
 		cron := p.cronJob("cron", foreign)
 		operand := acctest.Thing{APIVersion: "apps/v1", Kind: "Deployment", Namespace: p.namespace, Name: "deployment"}
-		c.Own(t, operand, c.Look(t, widget))
+		c.SetOwner(t, operand, c.Look(t, widget))
 		deployment, _ := workload.Lookup("", "Deployment")
 		cronJob, _ := workload.Lookup("", "CronJob")
 		path := strings.Split(acctest.WidgetPath, ".")

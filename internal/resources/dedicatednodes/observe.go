@@ -58,13 +58,13 @@ func (r *dedicatedNodes) observe(ctx context.Context, desired wanted, expected s
 	if err != nil || diags.HasError() {
 		return observation{}, err
 	}
-	o, err := r.look(ctx, desired, diags)
+	o, err := r.observeHere(ctx, desired, diags)
 	o.cluster = cluster
 	return o, err
 }
 
-// look is the same in a cluster that is known to be the right one.
-func (r *dedicatedNodes) look(ctx context.Context, desired wanted, diags *diag.Diagnostics) (observation, error) {
+// observeHere is the same in a cluster that is known to be the right one.
+func (r *dedicatedNodes) observeHere(ctx context.Context, desired wanted, diags *diag.Diagnostics) (observation, error) {
 	o := observation{of: desired}
 	var err error
 	if o.nodes, err = r.Data.Cluster.Nodes(ctx); err != nil {

@@ -127,7 +127,7 @@ func (r *dedicatedNodes) Preview(ctx context.Context, c change, diags *diag.Diag
 	r.warnWorkloads(ctx, desired, observed, snapshot, plan, diags)
 	message.WarnUnnamed(planner.UnnamedInWorkloads(plan.Steps, namedBy(slices.Concat(desired.members, before))), "workload", diags)
 	desired.warnFound(plan, diags)
-	displaced := planner.Displaces(snapshot, plan.Steps, r.Data.Comparison)
+	displaced := planner.PodsLosingTolerations(snapshot, plan.Steps, r.Data.Comparison)
 	warnLeft(observed, displaced, diags)
 	message.WarnShortened("Dedicating "+desired.place()+" to its workloads", displaced, path.Root("workloads"), diags)
 	r.Data.WarnRestarts(taken, snapshot, change, whole, desired.owner(), diags)

@@ -34,7 +34,7 @@ func (r *dedicatedNodes) Observe(ctx context.Context, m model, own ownership, di
 			return observation{}, err
 		}
 	}
-	return r.look(ctx, desired, diags)
+	return r.observeHere(ctx, desired, diags)
 }
 
 // Recover finds the marks with the state's id.

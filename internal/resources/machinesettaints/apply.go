@@ -76,7 +76,7 @@ func (r *machineSetTaints) apply(ctx context.Context, verb string, m model, desi
 		diags.Append(gone(verb, desired))
 		return false
 	}
-	change := rollout.Change{
+	change := rollout.Request{
 		Owner: desired.Claim.Owner, MachineSets: &planner.DesiredSets{Target: desired.target, Desired: desired.Desired, AtOnce: int(r.Data.MaxConcurrentRollouts)},
 		Machines: rollout.Machines{Slots: &r.Data.Rollouts, Timeout: timeout}, Shared: &r.Data.Planned, Effects: &r.Data.Effects, RetainedClaim: r.Data.RetainedClaim(desired.named(), desired.replaces && desired.Claim.Release, desired.known), Limits: budget.Limits,
 	}

@@ -43,7 +43,7 @@ func TestAccMachineSetTaints_aSetThatGoesInTheMiddle(t *testing.T) {
 			s := newStage(t)
 			p, i := s.pool(2, nil), newInstance()
 			config := s.config(p.Name, "team=a:NoSchedule", map[string]any{"strategy": strategy})
-			acctest.WantAll(s.T, s.disturbed(i, config, func(acctest.Request) { p.Vanish() }), "Unable to create taints of MachineSet", "is not there", "plan and apply again")
+			acctest.WantAll(s.T, s.disturbed(i, config, func(acctest.Request) { p.DeleteAndWait() }), "Unable to create taints of MachineSet", "is not there", "plan and apply again")
 			acctest.WantAll(s.T, s.tf.Plan(t, i, config).Diagnostics.Errors(), "There is no MachineSet of this name")
 		})
 		t.Run(strategy+"/recreated", func(t *testing.T) {
@@ -63,7 +63,7 @@ func TestAccMachineSetTaints_aSetThatGoesInTheMiddle(t *testing.T) {
 			s := newStage(t)
 			p, i := s.pool(1, nil), newInstance()
 			s.apply(i, s.config(p.Name, "team=a:NoSchedule", map[string]any{"strategy": strategy}))
-			if errors := s.disturbed(i, nil, func(acctest.Request) { p.Vanish() }); errors != "" {
+			if errors := s.disturbed(i, nil, func(acctest.Request) { p.DeleteAndWait() }); errors != "" {
 				t.Fatalf("there is nothing left to give up: %s", errors)
 			}
 		})
@@ -80,7 +80,7 @@ func TestAccMachineSetTaints_aSetThatGoesSlowlyInTheMiddle(t *testing.T) {
 			s := newStage(t)
 			p, i := s.pool(2, func(m *acctest.MachineSet) { m.Cloud = map[string]any{"deleteDelay": "2s"} }), newInstance()
 			config := s.config(p.Name, "team=a:NoSchedule", map[string]any{"strategy": strategy})
-			acctest.WantAll(s.T, s.disturbed(i, config, func(acctest.Request) { p.Doom() }), "Unable to create taints of MachineSet", "is not there", "plan and apply again")
+			acctest.WantAll(s.T, s.disturbed(i, config, func(acctest.Request) { p.DeleteForeground() }), "Unable to create taints of MachineSet", "is not there", "plan and apply again")
 		})
 	}
 }

@@ -44,7 +44,7 @@ func (r *machineSetTaints) Import(ctx context.Context, req resource.ImportStateR
 	if diags.HasError() {
 		return m, ownership{}
 	}
-	sets, cluster, err := r.Look(ctx, m, ownership{}, diags)
+	sets, cluster, err := r.Inspect(ctx, m, ownership{}, diags)
 	if err != nil {
 		diags.Append(message.UnableTo("import taints of "+t.Place(), err))
 	}

@@ -105,6 +105,6 @@ func (r *machineSetTaints) listed(ctx context.Context, o machineset.Observed, ow
 	t, _ := m.targets(diags)
 	found := inspect([]machineset.Observed{o}, t, taint.IDs(owned.Taints), diags)
 	m, desired := r.imported(ctx, m, found, found.owned(cluster), diags)
-	m.look(ctx, []machineset.Observed{o}, desired, diags)
+	m.noteDrift(ctx, []machineset.Observed{o}, desired, diags)
 	return managed.Listed{DisplayName: o.Set.Key() + ": " + taint.FormatAll(owned.Taints), Identity: m.Identity(ctx, diags), Resource: m}
 }

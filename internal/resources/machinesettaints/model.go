@@ -49,7 +49,7 @@ type identity struct {
 // what an apply has left.
 type (
 	ownership = managed.Ownership[taint.ID]
-	change    = managed.Change[model, wanted, taint.ID]
+	change    = managed.Operation[model, wanted, taint.ID]
 	applied   = managed.Applied[model]
 )
 

@@ -23,7 +23,7 @@ func (r *machineSetTaints) Preview(ctx context.Context, c change, diags *diag.Di
 	desired := wantedBy(ctx, c, diags)
 	budget, budgetKnown := tfschema.BudgetOf(ctx, c.Model.Evictions, r.Data.Evictions, diags)
 	strict := budgetKnown && budget.Set()
-	sets, _, err := r.Look(ctx, c.Model, c.Own, diags)
+	sets, _, err := r.Inspect(ctx, c.Model, c.Own, diags)
 	if diags.HasError() {
 		return
 	}
@@ -59,8 +59,8 @@ func (r *machineSetTaints) Preview(ctx context.Context, c change, diags *diag.Di
 		taken, after := message.AboutTakenFromSets(change.MachineSets.Affected(), desired.target.Place())
 		r.Data.PreviewTaints(ctx, session.TaintChange{
 			Change: change, Owner: desired.Claim.Owner, Place: desired.target.Place(), Taken: taken,
-			Taints:   planner.TaintChanges{Machines: []map[string][]corev1.Taint{after}, Named: desired.named(), Known: desired.known},
-			Harmless: !changes, ToleratedBy: c.Model.ToleratedBy, Strict: strict, Words: words(desired, budget, r.Data.MaxConcurrentRollouts),
+			Taints:        planner.TaintChanges{Machines: []map[string][]corev1.Taint{after}, Named: desired.named(), Known: desired.known},
+			EvictsNothing: !changes, ToleratedBy: c.Model.ToleratedBy, Strict: strict, Words: words(desired, budget, r.Data.MaxConcurrentRollouts),
 		}, diags)
 	}
 }
@@ -76,7 +76,7 @@ func (r *machineSetTaints) Claim(ctx context.Context, c change, known bool, diag
 	if !known || diags.HasError() {
 		return
 	}
-	sets, _, err := r.Look(ctx, c.Model, c.Own, diags)
+	sets, _, err := r.Inspect(ctx, c.Model, c.Own, diags)
 	if err != nil || diags.HasError() {
 		return
 	}

@@ -59,7 +59,7 @@ func (r *machineSetTaints) Refresh(ctx context.Context, state model, own ownersh
 	case desired.target.Selector == nil && len(meant) == 0:
 		return state, own, managed.Gone(kube.ErrNotFound)
 	}
-	own.Drifted = state.look(ctx, meant, desired, diags)
+	own.Drifted = state.noteDrift(ctx, meant, desired, diags)
 	return state, own, nil
 }
 
@@ -76,10 +76,10 @@ func concerned(sets []machineset.Observed, w wanted) []machineset.Observed {
 	return out
 }
 
-// look puts into the model how machines differ, and whether a rollout is
+// noteDrift puts into the model how machines differ, and whether a rollout is
 // interrupted. It reports whether a template differs: machines do for as long as they live
 // where a rollout leaves them as they are, so that the state alone does not tell.
-func (m *model) look(ctx context.Context, sets []machineset.Observed, w wanted, diags *diag.Diagnostics) (drifted bool) {
+func (m *model) noteDrift(ctx context.Context, sets []machineset.Observed, w wanted, diags *diag.Diagnostics) (drifted bool) {
 	differ, state := map[string]taint.Status{}, stateComplete
 	for _, o := range sets {
 		maps.Copy(differ, machineset.Deviations(o, w.of(o.Set)))
@@ -114,6 +114,6 @@ func (r *machineSetTaints) note(ctx context.Context, m *model, desired wanted, d
 	}
 	m.Machines = noMachines()
 	if sets, err := r.Data.Cluster.MachineSets(ctx); err == nil {
-		m.look(ctx, concerned(sets, desired), desired, diags)
+		m.noteDrift(ctx, concerned(sets, desired), desired, diags)
 	}
 }

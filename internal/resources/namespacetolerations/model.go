@@ -34,7 +34,7 @@ type ownership = managed.Ownership[toleration.ID]
 
 // change is what a plan or an apply is about, and applied what an apply has left.
 type (
-	change  = managed.Change[model, admission.ListClaim, toleration.ID]
+	change  = managed.Operation[model, admission.ListClaim, toleration.ID]
 	applied = managed.Applied[model]
 )
 

@@ -119,7 +119,7 @@ func (r *namespaceTolerations) Preview(ctx context.Context, c change, diags *dia
 	}
 	desired := c.Want
 	r.Data.RefuseOperators(path.Root(admission.DefaultList), desired.Default.Tolerations, diags)
-	seen, _, err := r.Look(ctx, c.Model, c.Own, diags)
+	seen, _, err := r.Inspect(ctx, c.Model, c.Own, diags)
 	var merged admission.MergedLists
 	if err == nil && !diags.HasError() {
 		merged, err = rollout.MergeLists(desired, seen.Lists)

@@ -53,7 +53,7 @@ func (r *nodeTaints) Apply(ctx context.Context, c change, diags *diag.Diagnostic
 	}
 	var done rollout.Result
 	if err == nil {
-		change := rollout.Change{Owner: desired.Claim.Owner, Nodes: &desired, Shared: &r.Data.Planned, Effects: &r.Data.Effects, RetainedClaim: r.Data.RetainedClaim(desired.Named(), desired.Replaced, desired.Known), Limits: budget.Limits}
+		change := rollout.Request{Owner: desired.Claim.Owner, Nodes: &desired, Shared: &r.Data.Planned, Effects: &r.Data.Effects, RetainedClaim: r.Data.RetainedClaim(desired.Named(), desired.Replaced, desired.Known), Limits: budget.Limits}
 		if !desired.Claim.Release {
 			change.Links = linked
 		}

@@ -32,7 +32,7 @@ func (r *nodeTaints) Import(ctx context.Context, req resource.ImportStateRequest
 	if !ok || diags.HasError() {
 		return model{}, ownership{}
 	}
-	nodes, cluster, err := r.Look(ctx, model{}, ownership{}, diags)
+	nodes, cluster, err := r.Inspect(ctx, model{}, ownership{}, diags)
 	if err != nil {
 		diags.Append(message.UnableTo("import taints of "+message.Place(target), err))
 		return model{}, ownership{}

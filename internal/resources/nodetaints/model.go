@@ -45,7 +45,7 @@ type identity struct {
 // what an apply has left.
 type (
 	ownership = managed.Ownership[taint.ID]
-	change    = managed.Change[model, planner.NodeTaints, taint.ID]
+	change    = managed.Operation[model, planner.NodeTaints, taint.ID]
 	applied   = managed.Applied[model]
 )
 

@@ -37,7 +37,7 @@ func (r *nodeTaints) Preview(ctx context.Context, c change, diags *diag.Diagnost
 	strict := budgetKnown && budget.Set()
 	words := words(desired, budget)
 	words.Replaces = c.Former != nil && !c.Model.NodeName.Equal(c.Former.NodeName)
-	nodes, _, err := r.Look(ctx, c.Model, own, diags)
+	nodes, _, err := r.Inspect(ctx, c.Model, own, diags)
 	if diags.HasError() {
 		return
 	}
@@ -74,7 +74,7 @@ func (r *nodeTaints) Preview(ctx context.Context, c change, diags *diag.Diagnost
 	change := planner.Change{Nodes: []planner.NodeTaints{desired}}
 	r.Data.PreviewTaints(ctx, session.TaintChange{
 		Change: change, Owner: desired.Claim.Owner, Place: message.Place(desired.Target), Taken: message.AboutTaken(desired.Target, plan), Taints: planner.TaintChanges{Nodes: change.Nodes},
-		Changed: plan.Names(), Harmless: plan.Harmless(), ToleratedBy: c.Model.ToleratedBy, Strict: strict, Words: words,
+		Changed: plan.Names(), EvictsNothing: plan.EvictsNothing(), ToleratedBy: c.Model.ToleratedBy, Strict: strict, Words: words,
 	}, diags)
 }
 
@@ -84,7 +84,7 @@ func (r *nodeTaints) Claim(ctx context.Context, c change, known bool, diags *dia
 	if !known || diags.HasError() {
 		return
 	}
-	if nodes, _, err := r.Look(ctx, c.Model, c.Own, diags); err == nil && !diags.HasError() {
+	if nodes, _, err := r.Inspect(ctx, c.Model, c.Own, diags); err == nil && !diags.HasError() {
 		message.WarnUnreadable(c.Want.Unreadable(nodes), taint.OwnedAnnotation, diags)
 		r.Data.ClaimTaints(session.Holder(c.Own.Generation), c.Want, nodes, diags)
 	}

@@ -38,7 +38,7 @@ type ownership = managed.Ownership[string]
 
 // change is what a plan or an apply is about, and applied what an apply has left.
 type (
-	change  = managed.Change[model, admission.Claim, string]
+	change  = managed.Operation[model, admission.Claim, string]
 	applied = managed.Applied[model]
 )
 

@@ -94,22 +94,22 @@ var operators = map[string]func(s *shop) operator{
 		object := s.custom(s.thing("Subscription", acctest.Name(s.t, "gpu")), map[string]any{"name": "gpu-operator"})
 		s.c.ChangeStatus(s.t, object, `{"status":{"installedCSV":"gpu-operator.v1","currentCSV":"gpu-operator.v2"}}`)
 		operand := s.make("Deployment", acctest.Name(s.t, "operator"), 2, "", nil)
-		s.c.Own(s.t, operand, version("gpu-operator.v1", "11111111-1111-1111-1111-111111111111"))
+		s.c.SetOwner(s.t, operand, version("gpu-operator.v1", "11111111-1111-1111-1111-111111111111"))
 		other := s.make("Deployment", acctest.Name(s.t, "other"), 1, "", nil)
-		s.c.Own(s.t, other, version("other-operator.v1", "22222222-2222-2222-2222-222222222222"))
+		s.c.SetOwner(s.t, other, version("other-operator.v1", "22222222-2222-2222-2222-222222222222"))
 		return operator{object: object, there: s, operand: operand}
 	},
 	"Widget": func(s *shop) operator {
 		object := s.widget(acctest.Name(s.t, "widget"), nil)
 		operand := s.make("StatefulSet", acctest.Name(s.t, "operand"), 2, "", nil)
-		s.c.Own(s.t, operand, s.c.Look(s.t, object))
+		s.c.SetOwner(s.t, operand, s.c.Look(s.t, object))
 		s.make("StatefulSet", acctest.Name(s.t, "other"), 1, "", nil)
 		return operator{object: object, there: s, operand: operand, path: strings.Split(acctest.WidgetPath, ".")}
 	},
 	"Gadget": func(s *shop) operator {
 		object := s.gadget(nil)
 		operand := s.make("DaemonSet", acctest.Name(s.t, "operand"), 1, "", nil)
-		s.c.Own(s.t, operand, s.c.Look(s.t, object))
+		s.c.SetOwner(s.t, operand, s.c.Look(s.t, object))
 		return operator{object: object, there: s, operand: operand, path: strings.Split(acctest.WidgetPath, ".")}
 	},
 }

@@ -103,7 +103,7 @@ func TestWorkloadTolerations_podsOfOwnersAreKnown(t *testing.T) {
 					} else {
 						object = s.gadget(nil)
 					}
-					s.c.Own(t, s.make(kind, "web", 1, "", nil), s.c.Look(t, object))
+					s.c.SetOwner(t, s.make(kind, "web", 1, "", nil), s.c.Look(t, object))
 					s.managesWidgets()
 					config := s.manage(object, "team=a:NoExecute", map[string]any{"path": acctest.WidgetPath, "timeouts": map[string]any{"create": "25s"}})
 					if got := s.planned(s.fresh(), config).Diagnostics.Warnings(); strings.Contains(got, "names this object as its owner") || strings.Contains(got, "are not known") {
@@ -186,7 +186,7 @@ func TestWorkloadTolerations_waitCoversOldAndNewPodsOfAnOperator(t *testing.T) {
 			inShop(t, func(t *testing.T, s *shop) {
 				object := s.widget("widget", nil)
 				operand := s.make("Deployment", "operand", 1, "", map[string]any{"strategy": map[string]any{"type": "Recreate"}})
-				s.c.Own(t, operand, s.c.Look(t, object))
+				s.c.SetOwner(t, operand, s.c.Look(t, object))
 				s.managesWidgets()
 				operate := s.c.Operate(t, object, strings.Split(acctest.WidgetPath, "."), operand, s.pathOf("Deployment"))
 

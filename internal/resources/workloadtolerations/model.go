@@ -117,7 +117,7 @@ func (t target) selector() string {
 // what an apply has left.
 type (
 	ownership = managed.Ownership[toleration.ID]
-	change    = managed.Change[model, wanted, toleration.ID]
+	change    = managed.Operation[model, wanted, toleration.ID]
 	applied   = managed.Applied[model]
 )
 

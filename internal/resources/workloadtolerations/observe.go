@@ -37,13 +37,13 @@ func (r *workloadTolerations) observe(ctx context.Context, desired wanted, expec
 	if err != nil || diags.HasError() {
 		return observation{}, err
 	}
-	o, err := r.look(ctx, desired)
+	o, err := r.observeHere(ctx, desired)
 	o.cluster = cluster
 	return o, err
 }
 
-// look is the same in a cluster that is known to be the right one.
-func (r *workloadTolerations) look(ctx context.Context, desired wanted) (o observation, err error) {
+// observeHere is the same in a cluster that is known to be the right one.
+func (r *workloadTolerations) observeHere(ctx context.Context, desired wanted) (o observation, err error) {
 	t := desired.target
 	o.nonce = desired.claim.Seal.Nonce
 	if t.Selector == nil {

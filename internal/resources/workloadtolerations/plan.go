@@ -123,7 +123,7 @@ func (r *workloadTolerations) consequences(ctx context.Context, desired wanted, 
 		subject = "Removing the tolerations of "
 	}
 	message.WarnCost(subject+desired.target.title(), plan, diags)
-	displaced := planner.Displaces(snapshot, plan.Steps, r.Data.Comparison)
+	displaced := planner.PodsLosingTolerations(snapshot, plan.Steps, r.Data.Comparison)
 	steps := plan.Steps
 	if desired.now {
 		// The warning of pods that lose their places says more than how many of them find no node.

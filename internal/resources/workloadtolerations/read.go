@@ -31,7 +31,7 @@ func (r *workloadTolerations) Observe(ctx context.Context, m model, own ownershi
 	if !known {
 		return observation{}, nil
 	}
-	o, err := r.look(ctx, desired)
+	o, err := r.observeHere(ctx, desired)
 	return o, unread(desired, err, diags)
 }
 
@@ -108,7 +108,7 @@ func (r *workloadTolerations) Refresh(ctx context.Context, state model, own owne
 	var err error
 	if desired.target.Selector != nil && seen.nonce != desired.claim.Seal.Nonce {
 		// The proof of the marks was lost when these were looked for.
-		seen, err = r.look(ctx, desired)
+		seen, err = r.observeHere(ctx, desired)
 	}
 	if err == nil {
 		own = own.Retain(seen.forget(desired))

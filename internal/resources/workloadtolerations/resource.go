@@ -81,7 +81,7 @@ func (r *workloadTolerations) Apply(ctx context.Context, c change, diags *diag.D
 	}
 	var done rollout.Result
 	if err == nil {
-		done, err = rollout.Run(ctx, r.Data.Cluster, rollout.Change{Workloads: observed.rollouts(desired)}, r.Data.Comparison)
+		done, err = rollout.Run(ctx, r.Data.Cluster, rollout.Request{Workloads: observed.rollouts(desired)}, r.Data.Comparison)
 	}
 	if err != nil {
 		diags.Append(explain(c.Verb, desired, err))

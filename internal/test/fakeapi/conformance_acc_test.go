@@ -92,7 +92,7 @@ func realSide(t *testing.T) *side {
 func controlPlane(t *testing.T) *acctest.Cluster {
 	t.Helper()
 	if os.Getenv("KUBETAINT_TESTBED") != "" {
-		return acctest.Own(t)
+		return acctest.StartCluster(t)
 	}
 	// A control plane was started for this test alone.
 	c := acctest.Connect(t)

@@ -57,8 +57,8 @@ type Desired[W any, ID comparable] interface {
 	Entries() []ID
 }
 
-// Change is what a type previews and applies.
-type Change[M, W any, ID comparable] struct {
+// Operation is what a type previews and applies.
+type Operation[M, W any, ID comparable] struct {
 	// Verb is create, update or delete.
 	Verb string
 	// Model is what is planned, and of a destroy the state. Former is the state of an update alone.
@@ -76,7 +76,7 @@ type Change[M, W any, ID comparable] struct {
 }
 
 // Links are those of the model and of the state before it, nil for a type that writes no taints.
-func (c Change[M, W, ID]) Links() []types.Set {
+func (c Operation[M, W, ID]) Links() []types.Set {
 	var out []types.Set
 	for _, m := range []*M{&c.Model, c.Former} {
 		if m == nil {
@@ -100,12 +100,12 @@ type Type[M, W, S any, ID comparable] interface {
 	Refresh(ctx context.Context, state M, own Ownership[ID], seen S, diags *diag.Diagnostics) (M, Ownership[ID], error)
 	// Claim notes what is planned where that changes nothing, or is not known yet, so that a second
 	// resource that wants the same is told at plan.
-	Claim(ctx context.Context, c Change[M, W, ID], known bool, diags *diag.Diagnostics)
+	Claim(ctx context.Context, c Operation[M, W, ID], known bool, diags *diag.Diagnostics)
 	// Preview claims what is planned, refuses a change that cannot be, and reports what it does.
-	Preview(ctx context.Context, c Change[M, W, ID], diags *diag.Diagnostics)
+	Preview(ctx context.Context, c Operation[M, W, ID], diags *diag.Diagnostics)
 	// Apply makes the change, and returns what is to be saved then; nil where it has failed. A destroy
 	// leaves nothing to save.
-	Apply(ctx context.Context, c Change[M, W, ID], diags *diag.Diagnostics) *Applied[M]
+	Apply(ctx context.Context, c Operation[M, W, ID], diags *diag.Diagnostics) *Applied[M]
 	// Import returns the state of what exists, and writes nothing to the cluster.
 	Import(ctx context.Context, req resource.ImportStateRequest, diags *diag.Diagnostics) (M, Ownership[ID])
 }

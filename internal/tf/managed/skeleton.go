@@ -58,7 +58,7 @@ func (r *Skeleton[M, W, S, ID]) Create(ctx context.Context, req resource.CreateR
 		// The parts of the id were unknown at plan.
 		id = plan.NewID(ctx, r.Data.Owner)
 	}
-	c := Change[M, W, ID]{Verb: "create", Model: plan.WithID(id), Own: NewOwnership[ID](cluster), Private: resp.Private}
+	c := Operation[M, W, ID]{Verb: "create", Model: plan.WithID(id), Own: NewOwnership[ID](cluster), Private: resp.Private}
 	desired, known := c.Model.Desired(ctx, c.Own, &resp.Diagnostics)
 	if !known {
 		return
@@ -80,7 +80,7 @@ func (r *Skeleton[M, W, S, ID]) Update(ctx context.Context, req resource.UpdateR
 	if !ok {
 		return
 	}
-	c := Change[M, W, ID]{Verb: "update", Model: plan, Former: &state, Own: own, Memory: session.Recall(ctx, req.Private, &resp.Diagnostics), Private: resp.Private}
+	c := Operation[M, W, ID]{Verb: "update", Model: plan, Former: &state, Own: own, Memory: session.Recall(ctx, req.Private, &resp.Diagnostics), Private: resp.Private}
 	if desired, known := plan.Desired(ctx, own, &resp.Diagnostics); known {
 		c.Want = desired
 		r.apply(ctx, c, &resp.State, resp.Identity, &resp.Diagnostics)
@@ -99,12 +99,12 @@ func (r *Skeleton[M, W, S, ID]) Delete(ctx context.Context, req resource.DeleteR
 		return
 	}
 	if released, known := state.Released(ctx, own, &resp.Diagnostics); known {
-		r.Type.Apply(ctx, Change[M, W, ID]{Verb: "delete", Model: state, Want: released, Own: own, Memory: session.Recall(ctx, req.Private, &resp.Diagnostics)}, &resp.Diagnostics)
+		r.Type.Apply(ctx, Operation[M, W, ID]{Verb: "delete", Model: state, Want: released, Own: own, Memory: session.Recall(ctx, req.Private, &resp.Diagnostics)}, &resp.Diagnostics)
 	}
 }
 
 // apply makes a change, and saves what it has left.
-func (r *Skeleton[M, W, S, ID]) apply(ctx context.Context, c Change[M, W, ID], state *tfsdk.State, identity *tfsdk.ResourceIdentity, diags *diag.Diagnostics) {
+func (r *Skeleton[M, W, S, ID]) apply(ctx context.Context, c Operation[M, W, ID], state *tfsdk.State, identity *tfsdk.ResourceIdentity, diags *diag.Diagnostics) {
 	if left := r.Type.Apply(ctx, c, diags); left != nil {
 		Save(ctx, left.Model, c.Own.Keep(c.Want.Entries()).Hold(left.Held, left.Lists), state, identity, c.Private, diags)
 		session.Forget(ctx, c.Private, diags)
@@ -123,7 +123,7 @@ func (r *Skeleton[M, W, S, ID]) Read(ctx context.Context, req resource.ReadReque
 		return
 	}
 	tfschema.KeepIdentity(ctx, resp.Identity, state.Identity(ctx, diags), diags)
-	seen, cluster, err := r.Look(ctx, state, own, diags)
+	seen, cluster, err := r.Inspect(ctx, state, own, diags)
 	if err == nil && r.lost(own) && !diags.HasError() {
 		own, err = r.Type.Recover(ctx, own, state, seen, diags)
 	}
@@ -172,7 +172,7 @@ func (r *Skeleton[M, W, S, ID]) ModifyPlan(ctx context.Context, req resource.Mod
 	}
 	defer func() { r.Data.Distinguish(ctx, &resp.Diagnostics, resp.Plan, req.State) }()
 	diags := &resp.Diagnostics
-	c := Change[M, W, ID]{Verb: "create", Private: resp.Private}
+	c := Operation[M, W, ID]{Verb: "create", Private: resp.Private}
 	c.Own = LoadOwnership[ID](ctx, req.Private, session.IDOf(ctx, req.State), diags)
 	var state *M
 	if !req.State.Raw.IsNull() {
@@ -198,7 +198,7 @@ func (r *Skeleton[M, W, S, ID]) ModifyPlan(ctx context.Context, req resource.Mod
 }
 
 // planDestroy previews a destroy.
-func (r *Skeleton[M, W, S, ID]) planDestroy(ctx context.Context, c Change[M, W, ID], state M, diags *diag.Diagnostics) {
+func (r *Skeleton[M, W, S, ID]) planDestroy(ctx context.Context, c Operation[M, W, ID], state M, diags *diag.Diagnostics) {
 	var known bool
 	c.Verb, c.Model = "delete", state
 	if c.Want, known = state.Released(ctx, c.Own, diags); known {
@@ -207,7 +207,7 @@ func (r *Skeleton[M, W, S, ID]) planDestroy(ctx context.Context, c Change[M, W, 
 }
 
 // plan completes the plan of a create, where there is no state, or of an update.
-func (r *Skeleton[M, W, S, ID]) plan(ctx context.Context, c Change[M, W, ID], state *M, before tfsdk.State, resp *resource.ModifyPlanResponse) {
+func (r *Skeleton[M, W, S, ID]) plan(ctx context.Context, c Operation[M, W, ID], state *M, before tfsdk.State, resp *resource.ModifyPlanResponse) {
 	diags := &resp.Diagnostics
 	c.Model = c.Model.Planned(ctx, state, c.Own, diags)
 	if state != nil {
@@ -229,7 +229,7 @@ func (r *Skeleton[M, W, S, ID]) plan(ctx context.Context, c Change[M, W, ID], st
 }
 
 // preview leaves to the apply what it must know of the plan, and reports what the change does.
-func (r *Skeleton[M, W, S, ID]) preview(ctx context.Context, c Change[M, W, ID], diags *diag.Diagnostics) {
+func (r *Skeleton[M, W, S, ID]) preview(ctx context.Context, c Operation[M, W, ID], diags *diag.Diagnostics) {
 	c.Known = r.join(ctx, c, diags)
 	session.NoteReplaced(ctx, c.Verb == "create" && c.Own.Generation != "", c.Private, diags)
 	r.Type.Preview(ctx, c, diags)
@@ -245,7 +245,7 @@ func (r *Skeleton[M, W, S, ID]) identified(ctx context.Context, m, state M, own 
 }
 
 // join exchanges proofs with the other resources of the run, where the type writes taints.
-func (r *Skeleton[M, W, S, ID]) join(ctx context.Context, c Change[M, W, ID], diags *diag.Diagnostics) []record.Seal {
+func (r *Skeleton[M, W, S, ID]) join(ctx context.Context, c Operation[M, W, ID], diags *diag.Diagnostics) []record.Seal {
 	if links := c.Links(); links != nil {
 		return r.Data.Join(ctx, c.Private, diags, links...)
 	}
@@ -260,9 +260,9 @@ func limit[M any](ctx context.Context, verb string, m M, diags *diag.Diagnostics
 	return ctx, func() {}
 }
 
-// Look observes what a model is about, and returns the cluster's id. A cluster other than that of the
+// Inspect observes what a model is about, and returns the cluster's id. A cluster other than that of the
 // ownership is an error in the diagnostics, before anything else is read.
-func (r *Skeleton[M, W, S, ID]) Look(ctx context.Context, m M, own Ownership[ID], diags *diag.Diagnostics) (seen S, cluster string, err error) {
+func (r *Skeleton[M, W, S, ID]) Inspect(ctx context.Context, m M, own Ownership[ID], diags *diag.Diagnostics) (seen S, cluster string, err error) {
 	cluster, err = r.Data.Identify(ctx, own.Cluster, diags)
 	if err == nil && !diags.HasError() {
 		seen, err = r.Type.Observe(ctx, m, own, diags)
@@ -281,7 +281,7 @@ func (r *Skeleton[M, W, S, ID]) recovered(ctx context.Context, own Ownership[ID]
 	if !r.lost(own) || diags.HasError() {
 		return own, nil
 	}
-	seen, _, err := r.Look(ctx, state, own, diags)
+	seen, _, err := r.Inspect(ctx, state, own, diags)
 	if err != nil || diags.HasError() {
 		return own, err
 	}

@@ -23,8 +23,8 @@ func TestBudgetAllow_goldens(t *testing.T) {
 	several := Budget{Limits: eviction.Limits{MaxPods: &none, Namespaces: []string{"app"}, Selector: parsed(t, "app=web")}, Inherited: []string{"max_pods"}}
 	noPod := Budget{Limits: eviction.Limits{MaxPods: &none}}
 	crowd := aCluster().node("worker-2", 4).pods("worker-1", "pay/Deployment/core", 1, 3, urgent).pods("worker-2", "prod/Deployment/calm", 1, 2).pods("worker-1", "shop/Deployment/web", 10, 1)
-	crowded := eviction.Evaluate(crowd.Snapshot, eviction.Change{Taints: map[string][]corev1.Taint{"worker-1": taintsOf(t, "dedicated=gpu:NoExecute")}}, eviction.ComparisonOff)
-	deletions := eviction.Evaluate(crowd.Snapshot, eviction.Change{Drains: map[string]bool{"worker-1": true}, Deletes: true}, eviction.ComparisonOff)
+	crowded := eviction.Evaluate(crowd.Snapshot, eviction.Scenario{Taints: map[string][]corev1.Taint{"worker-1": taintsOf(t, "dedicated=gpu:NoExecute")}}, eviction.ComparisonOff)
+	deletions := eviction.Evaluate(crowd.Snapshot, eviction.Scenario{Drains: map[string]bool{"worker-1": true}, Deletes: true}, eviction.ComparisonOff)
 	approved := func(entries ...string) []eviction.Approval {
 		out := []eviction.Approval{}
 		for _, entry := range entries {

@@ -49,7 +49,7 @@ func TestBudget_says(t *testing.T) {
 func TestBudget_saysWhatBecomesOfReplacements(t *testing.T) {
 	t.Parallel()
 	c := aCluster().node("worker-2", 4).pods("worker-1", "pay/Deployment/core", 1, 3, urgent).pods("worker-2", "prod/one-off", 1, 2).pods("worker-1", "shop/Deployment/web", 2, 9)
-	report := eviction.Evaluate(c.Snapshot, eviction.Change{Taints: map[string][]corev1.Taint{"worker-1": taintsOf(t, "a:NoExecute")}}, eviction.ComparisonOff)
+	report := eviction.Evaluate(c.Snapshot, eviction.Scenario{Taints: map[string][]corev1.Taint{"worker-1": taintsOf(t, "a:NoExecute")}}, eviction.ComparisonOff)
 	for want, limits := range map[string]eviction.Limits{
 		"4 pods would be evicted (1 elsewhere, by preemption), and max_pods allows 3": {MaxPods: of(3)},
 		"2 pods would stay Pending, and max_pending allows 1":                         {MaxPending: of(1)},

@@ -13,7 +13,7 @@ import (
 // WarnControlPlane points out control-plane nodes that get a NoSchedule taint and lack the
 // taint of control-plane nodes.
 func WarnControlPlane(plan planner.NodePlan, diags *diag.Diagnostics) {
-	nodes := plan.Unmarked()
+	nodes := plan.MissingControlPlaneTaint()
 	if len(nodes) == 0 {
 		return
 	}

@@ -21,14 +21,14 @@ type hedges struct {
 func countHedges(report *eviction.Report) hedges {
 	var h hedges
 	for _, v := range report.Pods {
-		if !v.Hedged || v.Pod.Completed {
+		if !v.OrderDependent || v.Pod.Completed {
 			continue
 		}
 		h.pods++
 		if v.Verdict == eviction.Unknown {
 			h.unknown++
 		}
-		if v.Spared {
+		if v.SavedByTolerations {
 			h.spared++
 		}
 	}
@@ -39,7 +39,7 @@ func countHedges(report *eviction.Report) hedges {
 func CountStranded(report *eviction.Report) int {
 	n := 0
 	for _, v := range report.Stranded() {
-		if !v.Spared {
+		if !v.SavedByTolerations {
 			n++
 		}
 	}

@@ -36,7 +36,7 @@ func TestPreview_ofJobs(t *testing.T) {
 		s := &snapshot.Snapshot{
 			Nodes: map[string]*snapshot.Node{"n1": {Name: "n1"}, "n2": {Name: "n2"}}, Pods: map[string][]*snapshot.Pod{"n1": {of("a", "n1")}, "n2": tt.others}, Jobs: tt.jobs,
 		}
-		report := eviction.Evaluate(s, eviction.Change{Taints: map[string][]corev1.Taint{"n1": {{Key: "k", Effect: corev1.TaintEffectNoExecute}}}}, eviction.ComparisonOff)
+		report := eviction.Evaluate(s, eviction.Scenario{Taints: map[string][]corev1.Taint{"n1": {{Key: "k", Effect: corev1.TaintEffectNoExecute}}}}, eviction.ComparisonOff)
 		summary, detail := Preview(applying(t, "n1", "k:NoExecute"), report)
 		if !strings.HasSuffix(summary, tt.summary) || !strings.Contains(strings.Join(strings.Fields(detail), " "), strings.Join(strings.Fields(tt.says), " ")) {
 			t.Errorf("%s: %s\n%s", name, summary, detail)
@@ -71,7 +71,7 @@ func TestPreview_ofJobsThatFailByPreemption(t *testing.T) {
 			Nodes: map[string]*snapshot.Node{"n1": {Name: "n1", Allocatable: asked}, "n2": {Name: "n2", Allocatable: asked}},
 			Pods:  map[string][]*snapshot.Pod{"n1": {of("Web", "web", "n1", 9)}, "n2": {of("Job", "b", "n2", 0)}}, Jobs: tt.jobs,
 		}
-		report := eviction.Evaluate(s, eviction.Change{Taints: map[string][]corev1.Taint{"n1": {{Key: "k", Effect: corev1.TaintEffectNoExecute}}}}, eviction.ComparisonOff)
+		report := eviction.Evaluate(s, eviction.Scenario{Taints: map[string][]corev1.Taint{"n1": {{Key: "k", Effect: corev1.TaintEffectNoExecute}}}}, eviction.ComparisonOff)
 		_, detail := Preview(applying(t, "n1", "k:NoExecute"), report)
 		if !strings.Contains(strings.Join(strings.Fields(detail), " "), tt.says) {
 			t.Errorf("%s: %s", name, detail)

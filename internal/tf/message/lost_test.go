@@ -53,7 +53,7 @@ func TestPreview_ofPodsThatNothingRecreates(t *testing.T) {
 			s.Pods["n2"] = []*snapshot.Pod{tt.elsewhere}
 		}
 		s.Admission = &admission.Rules{Namespaces: map[string]admission.Namespace{"app": {Allowed: []corev1.Toleration{less, admission.MemoryPressure}}}}
-		report := eviction.Evaluate(s, eviction.Change{Taints: map[string][]corev1.Taint{"n1": {{Key: "k", Value: "3", Effect: corev1.TaintEffectNoExecute}}}}, eviction.ComparisonUnknown)
+		report := eviction.Evaluate(s, eviction.Scenario{Taints: map[string][]corev1.Taint{"n1": {{Key: "k", Value: "3", Effect: corev1.TaintEffectNoExecute}}}}, eviction.ComparisonUnknown)
 		summary, detail := Preview(applying(t, "n1", "k=3:NoExecute"), report)
 		if !strings.HasSuffix(summary, " "+tt.summary) || !strings.Contains(strings.Join(strings.Fields(detail), " "), tt.row) {
 			t.Errorf("%s: %s\n%s", name, summary, detail)

@@ -42,7 +42,7 @@ func TestPreview_countsWhatOtherResourcesEvict(t *testing.T) {
 	} {
 		c := aCluster().node("worker-2", 4).node("worker-3", 4).pods("worker-2", "shop/Deployment/web", 1, 2, uid).pods("worker-3", "shop/Deployment/db", tt.own, 2, uid)
 		c.Nodes["worker-1"].Unschedulable = true
-		report := eviction.Evaluate(c.Beside(tt.others), eviction.Change{Taints: map[string][]corev1.Taint{"worker-3": taintsOf(t, "dedicated=gpu:NoExecute")}}, eviction.ComparisonOff)
+		report := eviction.Evaluate(c.Beside(tt.others), eviction.Scenario{Taints: map[string][]corev1.Taint{"worker-3": taintsOf(t, "dedicated=gpu:NoExecute")}}, eviction.ComparisonOff)
 		summary, detail := Preview(applying(t, `node "worker-3"`, "dedicated=gpu:NoExecute"), report)
 		if summary != tt.summary {
 			t.Errorf("%s: the summary is %q", name, summary)

@@ -18,7 +18,7 @@ func TestLogPods_logsEachPodThatThereIsSomethingToTellAbout(t *testing.T) {
 	t.Parallel()
 	c := aCluster().node("worker-2", 4).pods("worker-1", "pay/Deployment/core", 1, 3, urgent).pods("worker-2", "prod/Deployment/calm", 1, 2).
 		pods("worker-1", "shop/Deployment/web", 40, 9).pods("worker-1", "shop/Deployment/stays", 1, 1, tolerating(corev1.Toleration{Operator: "Exists"}))
-	report := eviction.Evaluate(c.Snapshot, eviction.Change{Taints: map[string][]corev1.Taint{"worker-1": taintsOf(t, "a:NoExecute")}}, eviction.ComparisonOff)
+	report := eviction.Evaluate(c.Snapshot, eviction.Scenario{Taints: map[string][]corev1.Taint{"worker-1": taintsOf(t, "a:NoExecute")}}, eviction.ComparisonOff)
 	var out bytes.Buffer
 	LogPods(tflogtest.RootLogger(t.Context(), &out), applying(t, `node "worker-1"`, "a:NoExecute"), report)
 	entries, err := tflogtest.MultilineJSONDecode(&out)

@@ -119,7 +119,7 @@ func TestPreview_reportsHowManyOrdersWereTried(t *testing.T) {
 		"some of them":  {orders: 4, want: "\n\n4 of 30 orders were tried, since the plan or the cluster is large. Ranges may be wider.\n\n"},
 		"a part of one": {orders: 1, cut: true, want: "\n\nLarge cluster: 1 of 30 orders was tried in part. Fewer pods may be Pending.\n\n"},
 	} {
-		change := eviction.Change{Taints: map[string][]corev1.Taint{"worker-1": taintsOf(t, "dedicated=gpu:NoExecute")}}
+		change := eviction.Scenario{Taints: map[string][]corev1.Taint{"worker-1": taintsOf(t, "dedicated=gpu:NoExecute")}}
 		report := eviction.Evaluate(aCluster().node("worker-2", 1).pods("worker-1", "shop/Deployment/web", 3, 1).Snapshot, change, eviction.ComparisonUnknown)
 		report.Outcome().Orders, report.Outcome().Cut = tt.orders, tt.cut
 		_, detail := Preview(applying(t, `node "worker-1"`, "dedicated=gpu:NoExecute"), report)
@@ -132,10 +132,10 @@ func TestPreview_reportsHowManyOrdersWereTried(t *testing.T) {
 func TestPreview_goldensOfSituations(t *testing.T) {
 	t.Parallel()
 	five := int64(300)
-	tainted := func(notation string) eviction.Change {
-		return eviction.Change{Taints: map[string][]corev1.Taint{"worker-1": taintsOf(t, notation)}}
+	tainted := func(notation string) eviction.Scenario {
+		return eviction.Scenario{Taints: map[string][]corev1.Taint{"worker-1": taintsOf(t, notation)}}
 	}
-	gpu, drain := tainted("dedicated=gpu:NoExecute"), eviction.Change{Drains: map[string]bool{"worker-1": true}}
+	gpu, drain := tainted("dedicated=gpu:NoExecute"), eviction.Scenario{Drains: map[string]bool{"worker-1": true}}
 	deleting, selected := drain, drain
 	deleting.Deletes, selected.Selects = true, func(p *snapshot.Pod) bool { return p.Labels["app"] == "checkout" }
 	patient := tolerating(corev1.Toleration{Key: "dedicated", Operator: "Exists", Effect: "NoExecute", TolerationSeconds: &five})
@@ -177,7 +177,7 @@ func TestPreview_goldensOfSituations(t *testing.T) {
 		pods("worker-1", "batch/Deployment/queue", 2, 0)
 	for name, tt := range map[string]struct {
 		cluster  cluster
-		change   eviction.Change
+		change   eviction.Scenario
 		about    string
 		stranded bool
 	}{

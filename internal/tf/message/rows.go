@@ -90,7 +90,7 @@ func newCensus(w eviction.Workload, tell told) *census {
 		case !v.Plain():
 			c.stays = append(c.stays, v)
 		}
-		if tell.stranded && v.Stranded && !v.Spared {
+		if tell.stranded && v.Stranded && !v.SavedByTolerations {
 			c.stranded++
 		}
 		if v.Misscheduled {
@@ -295,7 +295,7 @@ func (c *census) noNode() string {
 // doubt words why it is not known whether pods are evicted.
 func (c *census) doubt() string {
 	switch v := c.unknown[0]; {
-	case v.Hedged:
+	case v.OrderDependent:
 		return "if tolerations come late"
 	case v.Doubt == eviction.DoubtCountdown:
 		return "its countdown has started"
@@ -308,7 +308,7 @@ func (c *census) doubt() string {
 
 // gated reports whether the feature gate of comparisons decides whether a pod is evicted.
 func gated(v eviction.PodVerdict) bool {
-	return v.Verdict == eviction.Unknown && !v.Hedged && v.Doubt == eviction.DoubtGate
+	return v.Verdict == eviction.Unknown && !v.OrderDependent && v.Doubt == eviction.DoubtGate
 }
 
 // noDaemon words why a DaemonSet does not recreate its pods.
@@ -326,7 +326,7 @@ func (c *census) staying() string {
 		return "mis-scheduled"
 	case v.NoPlace:
 		return "fits nowhere if recreated"
-	case v.Hedged:
+	case v.OrderDependent:
 		return "if tolerations come late"
 	default:
 		return "not scheduled here again"

@@ -109,7 +109,7 @@ func inTime(err error) string {
 // the controller of a StatefulSet will not replace pods because one of them is not ready, or
 // a Rollout of Argo pauses.
 func WarnBlocked(w *workload.Workload, snapshot *snapshot.Snapshot, plan planner.Plan, at WorkloadAt, diags *diag.Diagnostics) {
-	if !slices.ContainsFunc(plan.Steps, func(s planner.Step) bool { return s.Kind == planner.Wait && s.Workload == w && s.Shed == nil }) {
+	if !slices.ContainsFunc(plan.Steps, func(s planner.Step) bool { return s.Kind == planner.Wait && s.Workload == w && s.RemovedLabels == nil }) {
 		return
 	}
 	writes := slices.ContainsFunc(plan.Steps, func(s planner.Step) bool { return s.Kind == planner.Expand && s.Workload == w && s.Template() })

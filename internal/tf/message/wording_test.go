@@ -64,9 +64,11 @@ func lost(v *eviction.PodVerdict)         { v.Lost = true }
 func stuck(v *eviction.PodVerdict)        { v.NoPlace = true }
 func misscheduled(v *eviction.PodVerdict) { v.Misscheduled = true }
 func done(v *eviction.PodVerdict)         { v.Pod.Completed = true }
-func hedged(v *eviction.PodVerdict)       { v.Hedged = true }
+func hedged(v *eviction.PodVerdict)       { v.OrderDependent = true }
 func stranded(v *eviction.PodVerdict)     { v.Stranded = true }
-func spared(v *eviction.PodVerdict)       { v.Stranded, v.Hedged, v.Spared = true, true, true }
+func spared(v *eviction.PodVerdict) {
+	v.Stranded, v.OrderDependent, v.SavedByTolerations = true, true, true
+}
 
 func reportOf(groups ...[]eviction.PodVerdict) *eviction.Report {
 	r := &eviction.Report{}
@@ -289,14 +291,14 @@ func TestPreview_goldens(t *testing.T) {
 			Gaps: []string{"Jobs could not be read (no permission to list them): pods are counted by Job instead of by CronJob"},
 		}
 	}
-	drained := eviction.Change{Drains: map[string]bool{"worker-3": true}}
-	changed := func(notation string) eviction.Change {
-		return eviction.Change{Taints: map[string][]corev1.Taint{"worker-3": taintsOf(t, notation)}}
+	drained := eviction.Scenario{Drains: map[string]bool{"worker-3": true}}
+	changed := func(notation string) eviction.Scenario {
+		return eviction.Scenario{Taints: map[string][]corev1.Taint{"worker-3": taintsOf(t, notation)}}
 	}
 	tests := []struct {
 		name    string
 		subject Subject
-		change  eviction.Change
+		change  eviction.Scenario
 	}{
 		{name: "no-execute", subject: applying(t, `node "worker-3"`, "dedicated=9:NoExecute"), change: changed("dedicated=9:NoExecute")},
 		{name: "no-schedule", subject: applying(t, `node "worker-3"`, "dedicated=gpu:NoSchedule"), change: changed("dedicated=gpu:NoSchedule")},

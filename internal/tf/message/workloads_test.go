@@ -145,7 +145,7 @@ func TestWarnBlocked(t *testing.T) {
 		"a pod that is not ready":                {of(false), waits, `The rollout of StatefulSet "shop/db" stops until db-0 is ready`},
 		"a pod that is ready":                    {of(true), waits, ""},
 		"nothing is waited for":                  {of(false), planner.Plan{}, ""},
-		"labels that are removed are waited for": {of(false), planner.Plan{Steps: []planner.Step{{Kind: planner.Wait, Workload: db, Shed: map[string][]string{"a": {"b"}}}}}, ""},
+		"labels that are removed are waited for": {of(false), planner.Plan{Steps: []planner.Step{{Kind: planner.Wait, Workload: db, RemovedLabels: map[string][]string{"a": {"b"}}}}}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

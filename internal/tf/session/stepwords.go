@@ -93,8 +93,8 @@ type TaintChange struct {
 	Taints planner.TaintChanges
 	// Changed are the names of the nodes that are written to, where no machine is replaced.
 	Changed []string
-	// Harmless is set where no taint comes that a pod might not tolerate.
-	Harmless bool
+	// EvictsNothing is set where no taint comes that a pod might not tolerate.
+	EvictsNothing bool
 	// ToleratedBy are the links, and Strict reports that a limit depends on the preview.
 	ToleratedBy types.Set
 	Strict      bool
@@ -107,7 +107,7 @@ func (d *Data) PreviewTaints(ctx context.Context, c TaintChange, diags *diag.Dia
 	c.Workloads, c.Elsewhere = d.Retained(ctx, c.Taken, c.Taints, diags)
 	linked, linksKnown := tfschema.Linked(ctx, c.ToleratedBy, diags)
 	// Links that are not known yet are not guessed at.
-	evicts := linksKnown && !c.Harmless
+	evicts := linksKnown && !c.EvictsNothing
 	if !evicts && len(c.Workloads) == 0 {
 		return
 	}
