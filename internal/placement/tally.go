@@ -173,8 +173,8 @@ func (s *simulation) countCreated(r *replacement, w *tally) {
 }
 
 // countAbsent counts a replacement that its controller does not create in this order: as in the last one in which it
-// does. Whether it is created is not told by these counts, and where no node takes it, it is missing in any case. Of
-// evicted pods verdicts say that they may be lost, of victims nothing else does.
+// does. Whether it is created is not told by these counts, and where no node takes it, it is missing in any case. Which
+// evicted pods may be lost, verdicts report, and which victims may be, this count alone.
 func (w *tally) countAbsent(r *replacement) {
 	if r.group == nil {
 		w.lost++

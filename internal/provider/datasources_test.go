@@ -147,7 +147,7 @@ func TestPreviewDataSource(t *testing.T) {
 		t.Error(diff)
 	}
 	wantSummary := object{
-		"stays": int64(1), "evicted_now": int64(1), "evicted_after": int64(1), "drained": int64(0), "unknown": int64(0), "lost": int64(0),
+		"stays": int64(1), "evicted_now": int64(1), "evicted_after": int64(1), "drained": int64(0), "unknown": int64(0), "completed": int64(0), "lost": int64(0),
 		"pending": int64(0), "pending_max": int64(0), "preempted": int64(0), "evicted_again": int64(0), "lost_max": int64(0), "not_reschedulable": int64(0),
 	}
 	if diff := cmp.Diff(wantSummary, got["summary"]); diff != "" {
