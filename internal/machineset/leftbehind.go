@@ -10,7 +10,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/kubetaint/terraform-provider-kubetaint/internal/printable"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/record"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
@@ -42,9 +41,6 @@ type RemnantRecord []Remnant
 // ParseRemnants reads the annotation's value; an empty one is an empty record. Errors:
 // *record.DamagedError.
 func ParseRemnants(s string) (RemnantRecord, error) {
-	if err := printable.JSON(s); err != nil {
-		return nil, &record.DamagedError{Annotation: RemnantsAnnotation, Err: err}
-	}
 	return record.Parse[Remnant](RemnantsAnnotation, s)
 }
 

@@ -11,6 +11,8 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/printable"
 )
 
 // Most is how many bytes all annotations of an object can have together: keys and values
@@ -49,13 +51,17 @@ type group struct {
 }
 
 // Parse reads an annotation's value; an empty one is no marks. One that cannot be
-// read is an error: to write over it would lose its owners. Errors: *DamagedError.
+// read is an error: to write over it would lose its owners. So is one that holds what messages could not print as it is:
+// another writer has written it. Errors: *DamagedError.
 func Parse[Mark any](annotation, value string) ([]Mark, error) {
 	if value == "" {
 		return nil, nil
 	}
 	var items []fields
-	err := json.Unmarshal([]byte(value), &items)
+	err := printable.JSON(value)
+	if err == nil {
+		err = json.Unmarshal([]byte(value), &items)
+	}
 	var marks []Mark
 	for _, item := range items {
 		if err == nil {

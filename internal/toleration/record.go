@@ -9,7 +9,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/kubetaint/terraform-provider-kubetaint/internal/printable"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/record"
 )
 
@@ -68,9 +67,6 @@ type Record []Mark
 // ParseRecord reads the annotation's value; an empty one is an empty record.
 // An unreadable record is an error: to write over it would lose its owners.
 func ParseRecord(s string) (Record, error) {
-	if err := printable.JSON(s); err != nil {
-		return nil, &record.DamagedError{Annotation: OwnedAnnotation, Err: err}
-	}
 	return record.Parse[Mark](OwnedAnnotation, s)
 }
 
