@@ -224,7 +224,7 @@ var tolerationType = types.ObjectType{AttrTypes: map[string]attr.Type{
 
 func taintObject(t corev1.Taint) types.Object {
 	return types.ObjectValueMust(tfschema.TaintType.AttrTypes, map[string]attr.Value{
-		"key": types.StringValue(t.Key), "value": orNull(t.Value), "effect": types.StringValue(string(t.Effect)),
+		"key": types.StringValue(t.Key), "value": tfschema.OrNull(t.Value), "effect": types.StringValue(string(t.Effect)),
 	})
 }
 
@@ -234,15 +234,7 @@ func tolerationObject(t corev1.Toleration) types.Object {
 		seconds = types.NumberValue(new(big.Float).SetInt64(*t.TolerationSeconds))
 	}
 	return types.ObjectValueMust(tolerationType.AttrTypes, map[string]attr.Value{
-		"key": orNull(t.Key), "operator": orNull(string(t.Operator)), "value": orNull(t.Value),
-		"effect": orNull(string(t.Effect)), "toleration_seconds": seconds,
+		"key": tfschema.OrNull(t.Key), "operator": tfschema.OrNull(string(t.Operator)), "value": tfschema.OrNull(t.Value),
+		"effect": tfschema.OrNull(string(t.Effect)), "toleration_seconds": seconds,
 	})
-}
-
-// orNull makes a string; an empty one is null.
-func orNull(s string) types.String {
-	if s == "" {
-		return types.StringNull()
-	}
-	return types.StringValue(s)
 }

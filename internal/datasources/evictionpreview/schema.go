@@ -113,67 +113,55 @@ func tolerationAttributes() map[string]schema.Attribute {
 
 func podAttributes() map[string]schema.Attribute {
 	return map[string]schema.Attribute{
-		"namespace":     text("Namespace of the pod."),
-		"name":          text("Name of the pod."),
-		"node":          text("Node that the pod runs on."),
-		"owner":         text("Top owner of the pod as `Kind/name`; null if no controller owns it."),
-		"verdict":       text("What becomes of the pod: `stays`, `evicted_now`, `evicted_after`, `drained` or `unknown`."),
+		"namespace":     tfschema.ComputedString("Namespace of the pod."),
+		"name":          tfschema.ComputedString("Name of the pod."),
+		"node":          tfschema.ComputedString("Node that the pod runs on."),
+		"owner":         tfschema.ComputedString("Top owner of the pod as `Kind/name`; null if no controller owns it."),
+		"verdict":       tfschema.ComputedString("What becomes of the pod: `stays`, `evicted_now`, `evicted_after`, `drained` or `unknown`."),
 		"after_seconds": schema.Int64Attribute{Computed: true, MarkdownDescription: "Seconds until the pod is evicted, null unless the verdict is `evicted_after`."},
-		"taint":         text("Taint that decided, in kubectl's notation; null if none did."),
-		"toleration":    text("Toleration of the pod that decided; null if none did."),
-		"reason":        text("Reason, as the end of a sentence that begins with the pod."),
-		"lost":          truth("Whether the pod is evicted and no controller recreates it."),
-		"placement":     text("`fits`, `pending` or `not_created` (admission refuses it); null without one or where the order decides."),
-		"reschedulable": truth("Deprecated, use `placement`: `false` where no node fits."),
-		"budget":        text("PodDisruptionBudget of an evicted pod, null without one. Drains respect it, taint eviction bypasses it."),
-		"local_data":    truth("Whether the pod has `emptyDir` data, which is deleted with it."),
+		"taint":         tfschema.ComputedString("Taint that decided, in kubectl's notation; null if none did."),
+		"toleration":    tfschema.ComputedString("Toleration of the pod that decided; null if none did."),
+		"reason":        tfschema.ComputedString("Reason, as the end of a sentence that begins with the pod."),
+		"lost":          tfschema.ComputedBool("Whether the pod is evicted and no controller recreates it."),
+		"placement":     tfschema.ComputedString("`fits`, `pending` or `not_created` (admission refuses it); null without one or where the order decides."),
+		"reschedulable": tfschema.ComputedBool("Deprecated, use `placement`: `false` where no node fits."),
+		"budget":        tfschema.ComputedString("PodDisruptionBudget of an evicted pod, null without one. Drains respect it, taint eviction bypasses it."),
+		"local_data":    tfschema.ComputedBool("Whether the pod has `emptyDir` data, which is deleted with it."),
 	}
 }
 
 func workloadAttributes() map[string]schema.Attribute {
 	return map[string]schema.Attribute{
-		"namespace":     text("Namespace of the workload."),
-		"kind":          text("Kind of the workload, `Pod` for a pod that no controller owns."),
-		"name":          text("Name of the workload."),
-		"evicted_now":   count("Pods that are evicted immediately."),
-		"evicted_after": count("Pods that are evicted when their toleration ends."),
-		"drained":       count("Pods that are drained with their node."),
-		"stays":         count("Pods that stay."),
-		"unknown":       count("Pods whose outcome the API does not show."),
-		"fits":          count("Replacements that fit on nodes in every order."),
-		"pending":       count("Replacements that stay Pending in every order."),
-		"pending_max":   count("Replacements that stay Pending in the worst order."),
-		"preempted":     count("Pods on other nodes that preemption evicts, in the worst order."),
-		"evicted_again": count("Replacements that their node evicts again, in the worst order."),
+		"namespace":     tfschema.ComputedString("Namespace of the workload."),
+		"kind":          tfschema.ComputedString("Kind of the workload, `Pod` for a pod that no controller owns."),
+		"name":          tfschema.ComputedString("Name of the workload."),
+		"evicted_now":   tfschema.ComputedInt64("Pods that are evicted immediately."),
+		"evicted_after": tfschema.ComputedInt64("Pods that are evicted when their toleration ends."),
+		"drained":       tfschema.ComputedInt64("Pods that are drained with their node."),
+		"stays":         tfschema.ComputedInt64("Pods that stay."),
+		"unknown":       tfschema.ComputedInt64("Pods whose outcome the API does not show."),
+		"fits":          tfschema.ComputedInt64("Replacements that fit on nodes in every order."),
+		"pending":       tfschema.ComputedInt64("Replacements that stay Pending in every order."),
+		"pending_max":   tfschema.ComputedInt64("Replacements that stay Pending in the worst order."),
+		"preempted":     tfschema.ComputedInt64("Pods on other nodes that preemption evicts, in the worst order."),
+		"evicted_again": tfschema.ComputedInt64("Replacements that their node evicts again, in the worst order."),
 	}
 }
 
 func summaryAttributes() map[string]schema.Attribute {
 	return map[string]schema.Attribute{
-		"stays":             count("Pods that stay."),
-		"evicted_now":       count("Pods that are evicted immediately."),
-		"evicted_after":     count("Pods that are evicted when their toleration ends."),
-		"drained":           count("Pods that are drained with their node."),
-		"unknown":           count("Pods whose outcome the API does not show."),
-		"completed":         count("Completed pods that are deleted, or may be. They count nowhere else."),
-		"lost":              count("Pods that are evicted, preempted or deleted by failed Jobs, and not recreated."),
-		"lost_max":          count("The same with pods that may not be recreated, in the worst order."),
-		"pending":           count("Replacements that stay Pending in every order."),
-		"pending_max":       count("Replacements that stay Pending in the worst order."),
-		"preempted":         count("Pods on other nodes that preemption evicts, in the worst order."),
-		"evicted_again":     count("Replacements that their node evicts again, in the worst order."),
-		"not_reschedulable": count("Deprecated, use `pending_max`: evicted pods for which no node fits."),
+		"stays":             tfschema.ComputedInt64("Pods that stay."),
+		"evicted_now":       tfschema.ComputedInt64("Pods that are evicted immediately."),
+		"evicted_after":     tfschema.ComputedInt64("Pods that are evicted when their toleration ends."),
+		"drained":           tfschema.ComputedInt64("Pods that are drained with their node."),
+		"unknown":           tfschema.ComputedInt64("Pods whose outcome the API does not show."),
+		"completed":         tfschema.ComputedInt64("Completed pods that are deleted, or may be. They count nowhere else."),
+		"lost":              tfschema.ComputedInt64("Pods that are evicted, preempted or deleted by failed Jobs, and not recreated."),
+		"lost_max":          tfschema.ComputedInt64("The same with pods that may not be recreated, in the worst order."),
+		"pending":           tfschema.ComputedInt64("Replacements that stay Pending in every order."),
+		"pending_max":       tfschema.ComputedInt64("Replacements that stay Pending in the worst order."),
+		"preempted":         tfschema.ComputedInt64("Pods on other nodes that preemption evicts, in the worst order."),
+		"evicted_again":     tfschema.ComputedInt64("Replacements that their node evicts again, in the worst order."),
+		"not_reschedulable": tfschema.ComputedInt64("Deprecated, use `pending_max`: evicted pods for which no node fits."),
 	}
-}
-
-func text(description string) schema.Attribute {
-	return schema.StringAttribute{Computed: true, MarkdownDescription: description}
-}
-
-func truth(description string) schema.Attribute {
-	return schema.BoolAttribute{Computed: true, MarkdownDescription: description}
-}
-
-func count(description string) schema.Attribute {
-	return schema.Int64Attribute{Computed: true, MarkdownDescription: description}
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/machineset"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
+	tfschema "github.com/kubetaint/terraform-provider-kubetaint/internal/tf/schema"
 )
 
 // model is the data source as it is in configuration and state.
@@ -84,14 +85,14 @@ func fromObserved(o machineset.Observed) setModel {
 	s := o.Set
 	m := setModel{
 		Namespace: types.StringValue(s.Namespace), Name: types.StringValue(s.Name), Labels: make(map[string]types.String, len(s.Labels)),
-		Role: orNull(s.Role), Replicas: types.Int64Value(int64(s.Replicas)),
+		Role: tfschema.OrNull(s.Role), Replicas: types.Int64Value(int64(s.Replicas)),
 		Taints: make([]taintModel, 0, len(s.Taints)), Machines: make([]machineModel, 0, len(o.Machines)),
 	}
 	for _, name := range slices.Sorted(maps.Keys(s.Labels)) {
 		m.Labels[name] = types.StringValue(s.Labels[name])
 	}
 	if b := s.Autoscaler; b != nil {
-		m.Autoscaler = &autoscalerModel{Name: orNull(b.Owner), Min: types.Int64Value(int64(b.Min)), Max: types.Int64Value(int64(b.Max))}
+		m.Autoscaler = &autoscalerModel{Name: tfschema.OrNull(b.Owner), Min: types.Int64Value(int64(b.Min)), Max: types.Int64Value(int64(b.Max))}
 	}
 	// The snapshot is shared: it is not sorted in place.
 	for _, t := range taint.Sort(slices.Clone(s.Taints)) {
@@ -110,7 +111,7 @@ func fromObserved(o machineset.Observed) setModel {
 }
 
 func fromTaint(t corev1.Taint, record taint.Record) taintModel {
-	m := taintModel{Key: types.StringValue(t.Key), Value: orNull(t.Value), Effect: types.StringValue(string(t.Effect))}
+	m := taintModel{Key: types.StringValue(t.Key), Value: tfschema.OrNull(t.Value), Effect: types.StringValue(string(t.Effect))}
 	if mark, marked := record.Of(taint.IDOf(t)); marked {
 		m.Owner = types.StringValue(mark.Owner)
 	}
@@ -119,11 +120,11 @@ func fromTaint(t corev1.Taint, record taint.Record) taintModel {
 
 func fromMachine(o machineset.Observed, machine *machineset.Machine) machineModel {
 	m := machineModel{
-		Name: types.StringValue(machine.Name), Phase: orNull(machine.Phase), Deleting: types.BoolValue(machine.Deleting),
-		Error: orNull(machine.Error), Node: orNull(machine.Node), Differences: []differenceModel{},
+		Name: types.StringValue(machine.Name), Phase: tfschema.OrNull(machine.Phase), Deleting: types.BoolValue(machine.Deleting),
+		Error: tfschema.OrNull(machine.Error), Node: tfschema.OrNull(machine.Node), Differences: []differenceModel{},
 	}
 	if n := o.Nodes[machine.Node]; n != nil {
-		m.Zone = orNull(n.Labels[corev1.LabelTopologyZone])
+		m.Zone = tfschema.OrNull(n.Labels[corev1.LabelTopologyZone])
 	}
 	for _, d := range machineset.Differences(o, machine) {
 		on := onMachine
@@ -132,16 +133,8 @@ func fromMachine(o machineset.Observed, machine *machineset.Machine) machineMode
 		}
 		m.Differences = append(m.Differences, differenceModel{
 			On: types.StringValue(on), Difference: types.StringValue(string(d.How)),
-			Key: types.StringValue(d.Taint.Key), Value: orNull(d.Taint.Value), Effect: types.StringValue(string(d.Taint.Effect)),
+			Key: types.StringValue(d.Taint.Key), Value: tfschema.OrNull(d.Taint.Value), Effect: types.StringValue(string(d.Taint.Effect)),
 		})
 	}
 	return m
-}
-
-// orNull makes a string; an empty one is null.
-func orNull(s string) types.String {
-	if s == "" {
-		return types.StringNull()
-	}
-	return types.StringValue(s)
 }

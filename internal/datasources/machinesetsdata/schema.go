@@ -42,18 +42,18 @@ func (*machineSets) Schema(_ context.Context, _ datasource.SchemaRequest, resp *
 
 func setAttributes() map[string]schema.Attribute {
 	return map[string]schema.Attribute{
-		"namespace": text("Namespace of the MachineSet."),
-		"name":      text("Name of the MachineSet."),
+		"namespace": tfschema.ComputedString("Namespace of the MachineSet."),
+		"name":      tfschema.ComputedString("Name of the MachineSet."),
 		"labels":    schema.MapAttribute{Computed: true, ElementType: types.StringType, MarkdownDescription: "Labels of the MachineSet."},
-		"role":      text("Role of the machines, such as `worker` or `infra`; null if the template names none."),
-		"replicas":  number("Number of machines that the MachineSet asks for (`spec.replicas`)."),
+		"role":      tfschema.ComputedString("Role of the machines, such as `worker` or `infra`; null if the template names none."),
+		"replicas":  tfschema.ComputedInt64("Number of machines that the MachineSet asks for (`spec.replicas`)."),
 		"autoscaler": schema.SingleNestedAttribute{
 			Computed:            true,
 			MarkdownDescription: "Bounds of the autoscaler, null without one.",
 			Attributes: map[string]schema.Attribute{
-				"name": text("MachineAutoscaler as `namespace/name`; null if none is named."),
-				"min":  number("Minimum number of machines."),
-				"max":  number("Maximum number of machines."),
+				"name": tfschema.ComputedString("MachineAutoscaler as `namespace/name`; null if none is named."),
+				"min":  tfschema.ComputedInt64("Minimum number of machines."),
+				"max":  tfschema.ComputedInt64("Maximum number of machines."),
 			},
 		},
 		"taints":   list("Taints of the template, sorted by key and effect.", taintAttributes()),
@@ -62,10 +62,10 @@ func setAttributes() map[string]schema.Attribute {
 			Computed:            true,
 			MarkdownDescription: "Rollout that has not ended, or null. The owner's next apply continues an interrupted one.",
 			Attributes: map[string]schema.Attribute{
-				"owner":      text("`id` of the kubetaint resource, or name of the action, that rolls out."),
-				"strategy":   text("Strategy of the rollout."),
-				"replicas":   number("How many machines the MachineSet asks for once the rollout has ended."),
-				"started_at": text("Start of the rollout, in RFC 3339."),
+				"owner":      tfschema.ComputedString("`id` of the kubetaint resource, or name of the action, that rolls out."),
+				"strategy":   tfschema.ComputedString("Strategy of the rollout."),
+				"replicas":   tfschema.ComputedInt64("How many machines the MachineSet asks for once the rollout has ended."),
+				"started_at": tfschema.ComputedString("Start of the rollout, in RFC 3339."),
 			},
 		},
 	}
@@ -73,38 +73,30 @@ func setAttributes() map[string]schema.Attribute {
 
 func taintAttributes() map[string]schema.Attribute {
 	return map[string]schema.Attribute{
-		"key":    text("Key of the taint."),
-		"value":  text("Value of the taint; null if empty."),
-		"effect": text("Effect of the taint."),
-		"owner":  text("`id` of the kubetaint resource that owns the taint; null if none does."),
+		"key":    tfschema.ComputedString("Key of the taint."),
+		"value":  tfschema.ComputedString("Value of the taint; null if empty."),
+		"effect": tfschema.ComputedString("Effect of the taint."),
+		"owner":  tfschema.ComputedString("`id` of the kubetaint resource that owns the taint; null if none does."),
 	}
 }
 
 func machineAttributes() map[string]schema.Attribute {
 	return map[string]schema.Attribute{
-		"name":     text("Name of the Machine."),
-		"phase":    text("Phase, such as `Provisioning`, `Running`, `Deleting` or `Failed`; null if it has none yet."),
+		"name":     tfschema.ComputedString("Name of the Machine."),
+		"phase":    tfschema.ComputedString("Phase, such as `Provisioning`, `Running`, `Deleting` or `Failed`; null if it has none yet."),
 		"deleting": schema.BoolAttribute{Computed: true, MarkdownDescription: "Whether the Machine is being deleted. The MachineSet's counts exclude it; its node may drain."},
-		"error":    text("Cause of the Machine's failure, null without one."),
-		"node":     text("Name of the Machine's node, null until it has one."),
-		"zone":     text("Zone of the Machine's node, by the label `topology.kubernetes.io/zone`."),
+		"error":    tfschema.ComputedString("Cause of the Machine's failure, null without one."),
+		"node":     tfschema.ComputedString("Name of the Machine's node, null until it has one."),
+		"zone":     tfschema.ComputedString("Zone of the Machine's node, by the label `topology.kubernetes.io/zone`."),
 		"differences": list("Taints that differ from the template, sorted by key and effect. Empty while being deleted.",
 			map[string]schema.Attribute{
-				"on":         text("`" + onMachine + "` or `" + onNode + "`. OpenShift ignores taints that only the node has."),
-				"difference": text("`missing`, `different` (another value) or `extra`. Taints owned on the node are not extra."),
-				"key":        text("Key of the taint."),
-				"value":      text("Value in the template, or of an extra taint; null if empty."),
-				"effect":     text("Effect of the taint."),
+				"on":         tfschema.ComputedString("`" + onMachine + "` or `" + onNode + "`. OpenShift ignores taints that only the node has."),
+				"difference": tfschema.ComputedString("`missing`, `different` (another value) or `extra`. Taints owned on the node are not extra."),
+				"key":        tfschema.ComputedString("Key of the taint."),
+				"value":      tfschema.ComputedString("Value in the template, or of an extra taint; null if empty."),
+				"effect":     tfschema.ComputedString("Effect of the taint."),
 			}),
 	}
-}
-
-func text(description string) schema.Attribute {
-	return schema.StringAttribute{Computed: true, MarkdownDescription: description}
-}
-
-func number(description string) schema.Attribute {
-	return schema.Int64Attribute{Computed: true, MarkdownDescription: description}
 }
 
 func list(description string, attributes map[string]schema.Attribute) schema.Attribute {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
+	tfschema "github.com/kubetaint/terraform-provider-kubetaint/internal/tf/schema"
 )
 
 // model is the data source as it is in configuration and state.
@@ -68,14 +69,14 @@ func pick(all []*snapshot.Node, selector labels.Selector, f *filter) []*snapshot
 func fromNode(n *snapshot.Node) nodeModel {
 	m := nodeModel{
 		Name: types.StringValue(n.Name), Labels: make(map[string]types.String, len(n.Labels)),
-		Taints: make([]taintModel, 0, len(n.Taints)), Machine: orNull(n.Machine),
+		Taints: make([]taintModel, 0, len(n.Taints)), Machine: tfschema.OrNull(n.Machine),
 	}
 	for k, v := range n.Labels {
 		m.Labels[k] = types.StringValue(v)
 	}
 	// The snapshot is shared: it is not sorted in place.
 	for _, t := range taint.Sort(slices.Clone(n.Taints)) {
-		one := taintModel{Key: types.StringValue(t.Key), Value: orNull(t.Value), Effect: types.StringValue(string(t.Effect))}
+		one := taintModel{Key: types.StringValue(t.Key), Value: tfschema.OrNull(t.Value), Effect: types.StringValue(string(t.Effect))}
 		if t.TimeAdded != nil {
 			one.TimeAdded = types.StringValue(t.TimeAdded.UTC().Format(time.RFC3339))
 		}
@@ -87,12 +88,4 @@ func fromNode(n *snapshot.Node) nodeModel {
 		m.Taints = append(m.Taints, one)
 	}
 	return m
-}
-
-// orNull makes a string; an empty one is null.
-func orNull(s string) types.String {
-	if s == "" {
-		return types.StringNull()
-	}
-	return types.StringValue(s)
 }

@@ -58,23 +58,23 @@ func inputs() map[string]schema.Attribute {
 
 func workloadAttributes() map[string]schema.Attribute {
 	return map[string]schema.Attribute{
-		"namespace":   text("Namespace of the workload."),
-		"kind":        text("Kind of the top owner, such as `Deployment`; `Pod` without one, `Node` for static pods."),
-		"name":        text("Name of the workload."),
-		"pods":        number("Number of running pods that were judged."),
-		"pods_differ": truth("Whether pods of the workload differ, as during a rollout. The least tolerant is shown."),
-		"tolerates":   truth("Whether all taints are tolerated, forever or for a time."),
-		"for_seconds": number("Seconds for which all `taints` are tolerated; null: forever, `0`: not at all."),
-		"uncertain":   truth("Whether the result depends on the feature gate `TaintTolerationComparisonOperators`. Set `comparison_operators` to decide it."),
+		"namespace":   tfschema.ComputedString("Namespace of the workload."),
+		"kind":        tfschema.ComputedString("Kind of the top owner, such as `Deployment`; `Pod` without one, `Node` for static pods."),
+		"name":        tfschema.ComputedString("Name of the workload."),
+		"pods":        tfschema.ComputedInt64("Number of running pods that were judged."),
+		"pods_differ": tfschema.ComputedBool("Whether pods of the workload differ, as during a rollout. The least tolerant is shown."),
+		"tolerates":   tfschema.ComputedBool("Whether all taints are tolerated, forever or for a time."),
+		"for_seconds": tfschema.ComputedInt64("Seconds for which all `taints` are tolerated; null: forever, `0`: not at all."),
+		"uncertain":   tfschema.ComputedBool("Whether the result depends on the feature gate `TaintTolerationComparisonOperators`. Set `comparison_operators` to decide it."),
 		"taints": schema.ListNestedAttribute{
 			Computed:            true,
 			MarkdownDescription: "Result for each taint, sorted by key and effect.",
 			NestedObject: schema.NestedAttributeObject{Attributes: map[string]schema.Attribute{
-				"taint":       text("The taint in kubectl's notation."),
-				"tolerates":   truth("Whether the taint is tolerated, forever or for a time."),
-				"for_seconds": number("Seconds for which the taint is tolerated; null: forever, `0`: not at all."),
-				"uncertain":   truth("Whether the result for this taint depends on the feature gate, as above."),
-				"toleration":  text("Toleration that decides: the first in the pod's list that matches. Null if none does."),
+				"taint":       tfschema.ComputedString("The taint in kubectl's notation."),
+				"tolerates":   tfschema.ComputedBool("Whether the taint is tolerated, forever or for a time."),
+				"for_seconds": tfschema.ComputedInt64("Seconds for which the taint is tolerated; null: forever, `0`: not at all."),
+				"uncertain":   tfschema.ComputedBool("Whether the result for this taint depends on the feature gate, as above."),
+				"toleration":  tfschema.ComputedString("Toleration that decides: the first in the pod's list that matches. Null if none does."),
 				"shadowed": schema.ListAttribute{
 					Computed:            true,
 					ElementType:         types.StringType,
@@ -83,16 +83,4 @@ func workloadAttributes() map[string]schema.Attribute {
 			}},
 		},
 	}
-}
-
-func text(description string) schema.Attribute {
-	return schema.StringAttribute{Computed: true, MarkdownDescription: description}
-}
-
-func truth(description string) schema.Attribute {
-	return schema.BoolAttribute{Computed: true, MarkdownDescription: description}
-}
-
-func number(description string) schema.Attribute {
-	return schema.Int64Attribute{Computed: true, MarkdownDescription: description}
 }

@@ -156,7 +156,7 @@ func MatchObject(ctx context.Context, m admission.Match, diags *diag.Diagnostics
 		diags.Append(found...)
 		return out
 	}
-	model := MatchModel{Namespaces: set(m.Namespaces), NamespaceSelector: orNull(m.NamespaceSelector), PodSelector: orNull(m.PodSelector), Requests: set(m.Requests)}
+	model := MatchModel{Namespaces: set(m.Namespaces), NamespaceSelector: OrNull(m.NamespaceSelector), PodSelector: OrNull(m.PodSelector), Requests: set(m.Requests)}
 	if m.All {
 		model.MatchAll = types.BoolValue(true)
 	}

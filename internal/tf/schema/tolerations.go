@@ -97,10 +97,10 @@ func TolerationSet(ctx context.Context, tolerations []corev1.Toleration, diags *
 	models := make([]TolerationModel, len(tolerations))
 	for i, t := range tolerations {
 		models[i] = TolerationModel{
-			Key: orNull(t.Key), Value: orNull(t.Value), Effect: orNull(string(t.Effect)), TolerationSeconds: WholeOrNull(t.TolerationSeconds),
+			Key: OrNull(t.Key), Value: OrNull(t.Value), Effect: OrNull(string(t.Effect)), TolerationSeconds: WholeOrNull(t.TolerationSeconds),
 		}
 		if t.Operator != corev1.TolerationOpEqual {
-			models[i].Operator = orNull(string(t.Operator))
+			models[i].Operator = OrNull(string(t.Operator))
 		}
 	}
 	set, found := types.SetValueFrom(ctx, TolerationType, models)
@@ -116,7 +116,8 @@ func SomeTolerations(ctx context.Context, tolerations []corev1.Toleration, diags
 	return TolerationSet(ctx, tolerations, diags)
 }
 
-func orNull(s string) types.String {
+// OrNull makes a string; an empty one is null.
+func OrNull(s string) types.String {
 	if s == "" {
 		return types.StringNull()
 	}
