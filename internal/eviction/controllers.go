@@ -84,7 +84,7 @@ func (v PodVerdict) MayFail() bool { return v.MayBeLost && (breaks(v.Pod) || v.P
 // PerhapsLost reports whether it is not known whether a pod is lost: its controller may not recreate it, or nothing does,
 // and it may be evicted.
 func (v PodVerdict) PerhapsLost() bool {
-	return v.Leaves() && v.MayBeLost || v.Verdict == Unknown && !v.Pod.Completed && (isBare(v.Pod) || breaks(v.Pod) || mayBeLost(v.Pod))
+	return v.Verdict != Stays && v.MayBeLost || v.Verdict == Unknown && !v.Pod.Completed && (isBare(v.Pod) || breaks(v.Pod) || mayBeLost(v.Pod))
 }
 
 // isBare reports whether no controller recreates a pod, nor the kubelet.

@@ -38,7 +38,7 @@ const untilSynced = 1
 // back-off (k8s.io/kubernetes v1.37.2 pkg/controller/job/job_controller.go, deleteActivePods).
 func ending(j *snapshot.Job, fate jobFate, of *jobPods) *jobEnding {
 	switch {
-	case fate.unknown:
+	case fate.unknown && (j == nil || fate.whole):
 		return &jobEnding{EndedPod{Unsure: true, Unread: j == nil}, of}
 	case fate.fails != jobFails:
 		return nil

@@ -5,6 +5,7 @@ package eviction
 
 import (
 	"fmt"
+	"slices"
 
 	batchv1 "k8s.io/api/batch/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -19,6 +20,8 @@ type jobFate struct {
 	// index fails; fails is set beside it where the Job creates no more pods in any case.
 	fails   string
 	unknown bool
+	// whole is set beside unknown where it may be the Job that fails, and not an index alone.
+	whole bool
 	// limit is what they exceed, "" for a Job that has ended.
 	limit string
 }
@@ -45,17 +48,16 @@ func fateOf(j *snapshot.Job, disrupted bool, evicted, perhaps int) jobFate {
 
 // fateByFailures returns what becomes of a Job as far as failed pods decide.
 func fateByFailures(j *snapshot.Job, disrupted bool, evicted, perhaps int) jobFate {
-	var first *jobFate
+	var all []jobFate
 	for _, action := range j.Actions(disrupted) {
 		for _, n := range []int{evicted, evicted + perhaps} {
-			one := fateBy(j, action, n)
-			if first != nil && *first != one {
-				return jobFate{unknown: true}
-			}
-			first = &one
+			all = append(all, fateBy(j, action, n))
 		}
 	}
-	return *first
+	if slices.ContainsFunc(all, func(one jobFate) bool { return one != all[0] }) {
+		return jobFate{unknown: true, whole: slices.ContainsFunc(all, func(one jobFate) bool { return one.fails == jobFails })}
+	}
+	return all[0]
 }
 
 // String says what fails, and by which limit.
@@ -89,10 +91,9 @@ func fateBy(j *snapshot.Job, action batchv1.PodFailurePolicyAction, pods int) jo
 	}
 }
 
-// jobPods are the verdicts on the pods of a Job: those that are evicted, and how many others may be.
+// jobPods are the verdicts on the pods of a Job: those that are evicted, and those that may be.
 type jobPods struct {
-	evicted []*PodVerdict
-	perhaps int
+	evicted, perhaps []*PodVerdict
 	// disrupted is set unless all of them are deleted without an eviction.
 	disrupted bool
 }
@@ -114,7 +115,7 @@ func (e *evaluation) podsOfJobs(r *Report) map[types.UID]*jobPods {
 		if v.Leaves() {
 			of.evicted = append(of.evicted, v)
 		} else {
-			of.perhaps++
+			of.perhaps = append(of.perhaps, v)
 		}
 	}
 	return jobs
@@ -127,39 +128,65 @@ func (e *evaluation) failJobs(r *Report) {
 	for uid, of := range e.jobs {
 		fate, job := jobFate{unknown: true}, e.snapshot.Jobs[uid]
 		if job != nil {
-			fate = fateOf(job, of.disrupted, len(of.evicted), of.perhaps)
+			fate = fateOf(job, of.disrupted, len(of.evicted), len(of.perhaps))
 		}
 		r.UnknownJobs = r.UnknownJobs || job == nil
 		if ends := ending(job, fate, of); ends != nil {
 			endings[uid] = ends
 		}
-		for _, v := range of.evicted {
-			switch {
-			case fate.fails != "":
-				v.Lost, v.NoPlace, v.Fails = true, false, fate.fails
-				v.Reason += "; " + fate.String()
-			case fate.unknown && job != nil:
-				v.MayBeLost, v.Perhaps = true, "its Job may fail"
-				v.Reason += "; its Job may fail"
-			}
+		if job != nil {
+			of.fail(fate)
 		}
 	}
 	e.endOthers(r, endings)
 }
 
+// fail notes which pods of a Job are lost, or may be. Those that may be evicted count by that, unless the Job is sure to
+// fail: it deletes them then.
+func (of *jobPods) fail(fate jobFate) {
+	may := slices.Clone(of.perhaps)
+	switch {
+	case fate.fails != "":
+		for _, v := range of.evicted {
+			v.Lost, v.NoPlace, v.Fails = true, false, fate.fails
+			v.Reason += "; " + fate.String()
+		}
+		if fate.fails == jobFails && !fate.unknown {
+			return
+		}
+	case fate.unknown:
+		may = append(may, of.evicted...)
+	default:
+		return
+	}
+	for _, v := range may {
+		v.MayBeLost, v.Perhaps = true, "its Job may fail"
+		v.Reason += "; its Job may fail"
+	}
+}
+
 // ending is what becomes of a pod's Job when preemption evicts so many of its pods beside those that the change evicts.
 func (e *evaluation) ending(pod *snapshot.Pod, preempted int) placement.Ending {
+	evicted, perhaps := preempted, 0
+	if of := e.jobs[pod.Controller.UID]; of != nil {
+		evicted, perhaps = evicted+len(of.evicted), len(of.perhaps)
+	}
+	return e.endingBy(pod, evicted, perhaps)
+}
+
+// endingWithout is the same without the pods that the change evicts.
+func (e *evaluation) endingWithout(pod *snapshot.Pod, preempted int) placement.Ending {
+	return e.endingBy(pod, preempted, 0)
+}
+
+func (e *evaluation) endingBy(pod *snapshot.Pod, evicted, perhaps int) placement.Ending {
 	job := e.snapshot.Jobs[pod.Controller.UID]
 	if job == nil {
 		return placement.Ending{Unknown: true}
 	}
-	evicted, perhaps := preempted, 0
-	if of := e.jobs[pod.Controller.UID]; of != nil {
-		evicted, perhaps = evicted+len(of.evicted), of.perhaps
-	}
 	fate := fateOf(job, true, evicted, perhaps)
 	if fate.unknown {
-		return placement.Ending{Fails: job.PerIndex == nil, Lost: true, Unsure: true}
+		return placement.Ending{Fails: fate.whole, Lost: true, Unsure: true}
 	}
 	return placement.Ending{Fails: fate.fails == jobFails, Lost: fate.fails != ""}
 }

@@ -5,7 +5,6 @@ package eviction
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 
 	"k8s.io/apimachinery/pkg/labels"
@@ -133,32 +132,33 @@ func (l Limits) Check(report *Report) error {
 // loses names the pods that are evicted for good, or may be: bare ones, and those of what fails without them. Pods of
 // controllers of which nothing is known are left out: most of these are operators, which do recreate them.
 func (r *Report) loses() Excess {
-	lost := r.losses()
-	out := r.evicts(func(p *snapshot.Pod, _ snapshot.Owner) bool { _, may := lost[p]; return may })
-	out.Certain = r.evicts(func(p *snapshot.Pod, _ snapshot.Owner) bool { return lost[p] }).Certain
+	lost, most := r.losses(), r.Summary().LostPods()
+	out := r.evicts(func(p *snapshot.Pod, _ snapshot.Owner) bool { return lost[p] })
+	// Not all of the victims are evicted in one order.
+	if over := min(out.Count-most.Max, out.Preempted); over > 0 {
+		out.Count, out.Preempted = out.Count-over, out.Preempted-over
+	}
+	out.Certain = most.Min > 0
 	return out
 }
 
-// losses are the pods that are lost, true for those of which that is certain.
+// losses are the pods that are lost in any order.
 func (r *Report) losses() map[*snapshot.Pod]bool {
-	out := maps.Clone(r.Outcome().Gone)
-	if out == nil {
-		out = map[*snapshot.Pod]bool{}
+	out := map[*snapshot.Pod]bool{}
+	for pod := range r.Outcome().Gone {
+		out[pod] = true
 	}
 	for i := range r.Pods {
-		switch v := &r.Pods[i]; {
-		case v.Leaves() && v.Lost:
+		if v := &r.Pods[i]; v.Leaves() && v.Lost || v.MayFail() || v.PerhapsLost() && (isBare(v.Pod) || breaks(v.Pod)) {
 			out[v.Pod] = true
-		case v.MayFail(), v.PerhapsLost() && (isBare(v.Pod) || breaks(v.Pod)):
-			out[v.Pod] = out[v.Pod] || false
 		}
 	}
 	for _, p := range r.endedOthers() {
-		out[p.Pod] = out[p.Pod] || !p.Unsure
+		out[p.Pod] = true
 	}
 	for _, v := range r.Outcome().Victims {
 		if breaks(v.Pod) {
-			out[v.Pod] = out[v.Pod] || false
+			out[v.Pod] = true
 		}
 	}
 	return out
@@ -198,7 +198,7 @@ func (r *Report) evicts(match func(*snapshot.Pod, snapshot.Owner) bool) (out Exc
 	}
 	outcome := r.Outcome()
 	for _, victim := range outcome.Victims {
-		if match(victim.Pod, victim.Owner) {
+		if match(victim.Pod, victim.Owner) && !slices.Contains(out.Pods, victim.Pod.Key()) {
 			out.Pods, out.Certain = append(out.Pods, victim.Pod.Key()), out.Certain || victim.Orders == victim.Of
 			out.Preempted++
 		}

@@ -78,12 +78,11 @@ func (e *evaluation) placing() placement.Scenario {
 	own := placement.Scenario{
 		Taints: e.change.Taints, Labels: e.change.Labels, Drained: e.change.Drains, Closed: e.change.Closed, Comes: e.change.Comes, Leaving: e.leaving, Replaced: e.victim, Ends: e.ending,
 	}
-	others := e.snapshot.Others
-	if others.Empty() {
-		return own
+	before := placement.Scenario{Replaced: e.victim, Ends: e.endingWithout}
+	if !e.snapshot.Others.Empty() {
+		before.Leaving = e.leavesElsewhere
+		before, own = e.beside(before), e.beside(own)
 	}
-	before := e.beside(placement.Scenario{Leaving: e.leavesElsewhere, Replaced: e.victim})
-	own = e.beside(own)
 	own.Before = &before
 	return own
 }

@@ -113,9 +113,9 @@ type Summary struct {
 	// MayBeLost counts the evicted pods that their controllers may not recreate, and those that nothing recreates and
 	// that may be evicted.
 	MayBeLost int
-	// Preempting counts the pods that are lost by preemption, and Ended those that failed Jobs delete beside evicted and
-	// preempted ones.
-	Preempting, Ended Range
+	// Ended counts the pods that Jobs delete which fail by evictions, Preempting those that are lost by preemption, and
+	// Deleted those of the latter that Jobs delete which fail by that.
+	Ended, Preempting, Deleted Range
 	// Pending counts the replacements that no node takes, or that are not created because one before
 	// them waits, or admission refuses them, and Awaiting those of them that nodes take which the
 	// change brings. Refused counts those of the Pending ones that are refused, and
@@ -172,7 +172,7 @@ func (s *Summary) add(v PodVerdict) {
 // Summary counts the verdicts of all pods.
 func (r *Report) Summary() Summary {
 	out := r.Outcome()
-	s := Summary{Pending: out.Missing, Refused: out.Refused, Unplaced: out.Unplaced, Preempted: out.Preempted, Again: out.Again, Preempting: out.Lost, Ended: r.endedPods().Plus(out.Deleted)}
+	s := Summary{Pending: out.Missing, Refused: out.Refused, Unplaced: out.Unplaced, Preempted: out.Preempted, Again: out.Again, Preempting: out.Lost, Deleted: out.Deleted, Ended: r.endedPods()}
 	for i := range r.Pods {
 		s.add(r.Pods[i])
 		if len(r.Awaits(r.Pods[i])) > 0 {
@@ -244,8 +244,7 @@ func (r *Report) Workloads() []Workload {
 	for _, o := range r.Outcome().Workloads {
 		w := of(o.WorkloadKey)
 		w.Outcome, w.Summary.Pending, w.Summary.Preempted = o, o.Missing, o.Preempted
-		w.Summary.Refused, w.Summary.Unplaced, w.Summary.Again, w.Summary.Preempting = o.Refused, o.Unplaced, o.Again, o.Lost
-		w.Summary.Ended = w.Summary.Ended.Plus(o.Deleted)
+		w.Summary.Refused, w.Summary.Unplaced, w.Summary.Again, w.Summary.Preempting, w.Summary.Deleted = o.Refused, o.Unplaced, o.Again, o.Lost, o.Deleted
 	}
 	slices.SortStableFunc(out, func(a, b Workload) int {
 		return cmp.Or(

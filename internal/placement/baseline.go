@@ -30,16 +30,15 @@ func (s *simulation) mayPreemptAnyway() bool {
 // preempted ones that it would preempt anyway. What that costs counts towards the limit.
 func (s *simulation) without(seed uint64, order int) {
 	clear(s.baseline.preempted)
-	if len(s.preempted) == 0 || !s.mayPreemptAnyway() {
+	if len(s.preempted)+len(s.deleted) == 0 || !s.mayPreemptAnyway() {
 		return
 	}
 	if s.baseline.simulation == nil {
 		already := slices.DeleteFunc(slices.Clone(s.evictions), func(e Eviction) bool { return !e.successor() && !e.Elsewhere })
-		change := Scenario{}
+		change := Scenario{Replaced: s.Finder.change.Replaced}
 		if s.Finder.change.Before != nil {
 			change = *s.Finder.change.Before
 		}
-		change.Replaced = s.Finder.change.Replaced
 		s.baseline = baseline{newSimulation(New(s.snapshot, change, s.comparison), already), map[*snapshot.Pod]bool{}}
 	}
 	b := s.baseline

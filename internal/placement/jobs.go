@@ -25,8 +25,9 @@ type failures struct {
 	preempted map[types.UID]int
 	// unread is set where a Job in any order was not read.
 	unread bool
-	// failed are the Jobs that fail with the victims at hand.
+	// failed are the Jobs that fail with the victims at hand, over all that have failed.
 	failed []types.UID
+	over   map[types.UID]bool
 	// lost counts the orders in which nothing replaces a pod because of preemption.
 	lost map[*snapshot.Pod]int
 	// pods are those of each Job, made when a first one fails.
@@ -34,7 +35,7 @@ type failures struct {
 }
 
 func newFailures() failures {
-	return failures{preempted: map[types.UID]int{}, lost: map[*snapshot.Pod]int{}}
+	return failures{preempted: map[types.UID]int{}, over: map[types.UID]bool{}, lost: map[*snapshot.Pod]int{}}
 }
 
 // fail counts a pod that preemption evicts towards the limits of its Job, and reports whether the Job creates no other one.
@@ -67,12 +68,13 @@ func (s *simulation) endJobs() {
 
 // endJob deletes the pods and the replacements of a Job that fails, its Pending pods included.
 func (s *simulation) endJob(job types.UID) {
+	s.failures.over[job] = true
 	s.deletePods(job)
 	for _, r := range s.replacements {
 		if r.ended || r.pod.Controller == nil || r.pod.Controller.UID != job {
 			continue
 		}
-		r.ended, r.deleted = true, r.waiting
+		s.end(r)
 		switch {
 		case r.node < 0:
 			continue
@@ -87,20 +89,33 @@ func (s *simulation) endJob(job types.UID) {
 	}
 }
 
+// end notes that a Job does not create a replacement, or deletes it. Its Pending pods go with it.
+func (s *simulation) end(r *replacement) {
+	switch r.ended = true; {
+	case r.waiting:
+		r.deleted, s.deleted = true, append(s.deleted, r.pod)
+		s.quotas.release(s, r.pod)
+	case r.created:
+		s.quotas.refund(s, r.pod)
+	}
+}
+
 // deletePods takes the pods from their nodes that a failed Job deletes
 // (k8s.io/kubernetes v1.37.2 pkg/controller/job/job_controller.go, deleteActivePods). The change evicts some later on,
 // or may evict them: these count by that.
 func (s *simulation) deletePods(job types.UID) {
 	for _, one := range s.podsOf(job) {
-		if _, planned := s.evicted[one.pod]; planned || s.isPreempted[one.pod] || s.isUndecided[one.pod] != nil {
+		if _, planned := s.evicted[one.pod]; planned || s.isPreempted[one.pod] {
 			continue
 		}
 		s.remove(one.node, occupant{pod: one.pod})
 		s.vacated = true
 		s.isPreempted[one.pod] = true
 		s.quotas.release(s, one.pod)
-		s.deleted = append(s.deleted, one.pod)
 		s.budgets.spend(s, one.pod)
+		if s.isUndecided[one.pod] == nil {
+			s.deleted = append(s.deleted, one.pod)
+		}
 	}
 }
 
@@ -134,10 +149,13 @@ func (s *simulation) loses(pod *snapshot.Pod) bool {
 	}
 }
 
-// countEnded counts a replacement that its Job does not create, since it fails.
+// countEnded counts a replacement that its Job does not create, since it fails. Where a verdict reports that a pod may be
+// lost, it counts by that.
 func (s *simulation) countEnded(r *replacement, w *tally) {
-	w.lost++
-	w.JobFails = true
+	if !r.perhaps || r.group == nil {
+		w.lost++
+	}
+	w.JobFails = w.JobFails || s.failures.over[r.pod.Controller.UID]
 	s.failures.lost[r.pod]++
 	if r.group != nil {
 		r.group.lost++

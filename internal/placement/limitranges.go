@@ -68,13 +68,13 @@ func (r *replacement) refusal() *Refusal {
 }
 
 // refuse counts a replacement that is not created, since it is refused.
-func (w *tally) refuse(r *replacement) {
+func (w *tally) refuse(r *replacement, refusal *Refusal) {
 	w.notCreated++
 	w.missing++
 	w.refused++
-	w.Refusal = cmp.Or(w.Refusal, r.refusal())
+	w.Refusal = cmp.Or(w.Refusal, refusal)
 	if r.group != nil {
-		r.group.Refusal = r.refusal()
+		r.group.Refusal = refusal
 	}
 }
 

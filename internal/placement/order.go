@@ -18,7 +18,7 @@ func (s *simulation) run(seed uint64, order int) {
 	s.reset()
 	s.used.reset(order%2 == 1, order%3 == 1)
 	s.hold(order)
-	s.unreplaced = order%3 == 1
+	s.unreplaced = order%3 == 1 || order%6 == 3
 	for _, r := range s.replacements {
 		r.absent = r.perhaps && s.unreplaced || order%5 == 2 && r.doubtful() || r.successor && s.evicted[r.pod] == kept || order%2 == 0 && r.foreign()
 	}
@@ -78,6 +78,7 @@ func (s *simulation) reset() {
 	s.vacated = false
 	clear(s.isPreempted)
 	clear(s.failures.preempted)
+	clear(s.failures.over)
 	clear(s.terminating)
 	s.dropVictims()
 	for _, r := range s.replacements {

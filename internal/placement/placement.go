@@ -33,7 +33,8 @@ type Scenario struct {
 	// Ends returns what becomes of the Job of a pod when preemption evicts so many pods of it beside those that the
 	// change evicts. nil means that no Job fails.
 	Ends func(pod *snapshot.Pod, preempted int) Ending
-	// Before is what other changes of the run do without this one, nil for nothing.
+	// Before is what other changes of the run do without this one. nil means that they do nothing, and that what replaces
+	// victims is the same.
 	Before *Scenario
 }
 

@@ -301,7 +301,9 @@ func (s *simulation) evictReplacement(i int32, v occupant) {
 	if r.deleted = v.pod.Controller == nil; r.deleted {
 		return
 	}
-	if r.ended = s.fail(v.pod) || r.ended; !r.ended {
+	if s.fail(v.pod) {
+		s.end(r)
+	} else {
 		s.queue.push(r)
 	}
 }

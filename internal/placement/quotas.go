@@ -107,6 +107,15 @@ func (q *quotas) of(s *simulation, pod *snapshot.Pod) *charge {
 // release gives back what a pod uses that is gone.
 func (q *quotas) release(s *simulation, pod *snapshot.Pod) { q.credit(s, pod, q.left) }
 
+// refund takes back that a new pod in the place of this one was admitted.
+func (q *quotas) refund(s *simulation, pod *snapshot.Pod) {
+	if c := q.of(s, pod); c != nil {
+		for i, at := range c.limits {
+			q.left[at] += c.asks[i]
+		}
+	}
+}
+
 // credit adds what a pod uses to what is left. One that was overdue does not count for most limits before.
 func (q *quotas) credit(s *simulation, pod *snapshot.Pod, left []int64) {
 	if c := q.of(s, pod); c != nil {

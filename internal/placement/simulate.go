@@ -79,9 +79,9 @@ type Outcome struct {
 	// ones whose node evicts them again, since they tolerate a taint of it for some seconds only.
 	Placed, Pending, NotCreated, Missing, Refused, Unplaced, Preempted, Again Range
 	// Lost counts the pods that nothing recreates because of preemption: victims without a controller or with one that may
-	// create no others, and replacements that Jobs do not create, since these fail by preemption. Deleted counts the other
-	// pods of such Jobs. Gone has all of these pods but for those whose controllers may create others: it is true where a
-	// pod is lost in every order. UnreadJobs is set where a Job with preempted pods was not read.
+	// create no others, replacements that Jobs do not create, since these fail by preemption, and the other pods of such
+	// Jobs. Deleted counts the latter alone. Gone has all of these pods but for those whose controllers may create others: it
+	// is true where a pod is lost in every order. UnreadJobs is set where a Job with preempted pods was not read.
 	Lost       Range
 	Deleted    Range
 	Gone       map[*snapshot.Pod]bool

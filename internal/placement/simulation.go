@@ -170,6 +170,8 @@ type replacement struct {
 	bound int64
 	// refused is why admission refuses it, so that it is not created, nil where nothing does.
 	refused *Refusal
+	// denied is why the last order that had it did not create it.
+	denied *Refusal
 	// delayed is set for one that was placed at a later moment, deleted for one without a controller that was
 	// preempted.
 	delayed, deleted bool

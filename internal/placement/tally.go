@@ -4,6 +4,8 @@
 package placement
 
 import (
+	"cmp"
+
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
@@ -67,6 +69,7 @@ func (s *simulation) collect(out *Outcome, victims map[*snapshot.Pod]int) {
 		w := s.workloads[s.workload(pod)]
 		w.seen, w.JobFails = true, true
 		w.deleted++
+		w.lost++
 		victims[pod]++
 		s.failures.lost[pod]++
 	}
@@ -149,14 +152,15 @@ func (s *simulation) count(r *replacement) {
 
 // countCreated counts a replacement that its controller creates, or is to create.
 func (s *simulation) countCreated(r *replacement, w *tally) {
+	r.denied = r.refusal()
 	if r.fits = r.node >= 0; r.perhaps && r.group == nil {
 		s.unfit[r.pod] = !r.fits
 	}
 	switch {
 	case r.node >= 0:
 		s.countPlaced(r, w)
-	case r.refusal() != nil:
-		w.refuse(r)
+	case r.denied != nil:
+		w.refuse(r, r.denied)
 	case r.notCreated():
 		w.notCreated++
 		w.missing++
@@ -178,6 +182,10 @@ func (s *simulation) countCreated(r *replacement, w *tally) {
 func (w *tally) countAbsent(r *replacement) {
 	if r.group == nil {
 		w.lost++
+	}
+	if refusal := cmp.Or(r.class.forbidden, r.denied); !r.fits && refusal != nil {
+		w.refuse(r, refusal)
+		return
 	}
 	if !r.fits {
 		w.pending++

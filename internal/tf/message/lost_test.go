@@ -60,3 +60,34 @@ func TestPreview_ofPodsThatNothingRecreates(t *testing.T) {
 		}
 	}
 }
+
+// TestPreview_ofAPodThatIsPreemptedAnyway has a Pending pod that preempts another one on n2, whatever happens to n1. What replaces
+// that one would fit n1, which gets a taint.
+func TestPreview_ofAPodThatIsPreemptedAnyway(t *testing.T) {
+	t.Parallel()
+	of := func(name, owner, node string, cpu int64, priority int32, selector map[string]string) *snapshot.Pod {
+		asks := snapshot.Resources{Pods: 1, MilliCPU: cpu}
+		return &snapshot.Pod{
+			Namespace: "app", Name: name, Node: node, UID: types.UID(name), Scheduling: &snapshot.Scheduling{NodeSelector: selector}, Demand: &snapshot.Demand{Asks: asks, Holds: asks, Priority: priority},
+			Controller: &snapshot.Controller{Owner: snapshot.Owner{Group: "apps", Kind: "ReplicaSet", Name: owner}, UID: types.UID(owner)},
+		}
+	}
+	s := &snapshot.Snapshot{
+		Nodes:   map[string]*snapshot.Node{"n1": {Name: "n1", Allocatable: &snapshot.Resources{Pods: 9, MilliCPU: 9000}}, "n2": {Name: "n2", Labels: map[string]string{"pool": "two"}, Allocatable: &snapshot.Resources{Pods: 9, MilliCPU: 4000}}},
+		Pods:    map[string][]*snapshot.Pod{"n1": {of("stays", "web", "n1", 1000, 0, nil)}, "n2": {of("victim", "web", "n2", 4000, 0, nil)}},
+		Waiting: []*snapshot.Pod{of("urgent", "urgent", "", 4000, 9, map[string]string{"pool": "two"})},
+	}
+	report := eviction.Evaluate(s, eviction.Scenario{Taints: map[string][]corev1.Taint{"n1": {{Key: "k", Effect: corev1.TaintEffectNoSchedule}}}}, eviction.ComparisonOff)
+	// Nothing that the change evicts is replaced, so that nothing is simulated.
+	if summary, detail := Preview(applying(t, "n1", "k:NoSchedule"), report); !strings.Contains(summary, "evicts no pods") || !strings.Contains(detail, "STAYS") {
+		t.Errorf("%s\n%s", summary, detail)
+	}
+	s.Pods["n1"] = append(s.Pods["n1"], of("gone", "api", "n1", 1000, 0, nil))
+	both := map[string][]corev1.Taint{"n1": {{Key: "k", Effect: corev1.TaintEffectNoExecute}}}
+	s.Pods["n1"][0].Scheduling.Tolerations = []corev1.Toleration{{Key: "k", Operator: corev1.TolerationOpExists, Effect: corev1.TaintEffectNoExecute}}
+	both["n1"] = append(both["n1"], corev1.Taint{Key: "k", Effect: corev1.TaintEffectNoSchedule})
+	report = eviction.Evaluate(s, eviction.Scenario{Taints: both}, eviction.ComparisonOff)
+	if summary, detail := Preview(applying(t, "n1", "k:NoExecute"), report); !strings.Contains(strings.Join(strings.Fields(detail), " "), "PENDING 1 ReplicaSet app/web - preempted; no") {
+		t.Errorf("%s\n%s", summary, detail)
+	}
+}

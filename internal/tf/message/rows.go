@@ -105,7 +105,7 @@ func newCensus(w eviction.Workload, tell told) *census {
 
 // pods is how many pods there is something to tell about.
 func (c *census) pods() int {
-	return len(c.evicted) + len(c.unknown) + len(c.stays) + c.Summary.Preempted.Max
+	return len(c.evicted) + len(c.unknown) + len(c.stays) + c.Summary.Preempted.Max + c.Summary.Deleted.Max
 }
 
 // leaves is how many pods are evicted, or may be.
@@ -127,7 +127,7 @@ func (c *census) row() row {
 		c.lostByPreemption(set)
 	case s.Refused.Max > 0:
 		set(uncreatedPods, s.Refused, c.leaves(), c.uncreated())
-	case s.Pending.Max > 0 && len(c.evicted) == 0 && s.Preempted.Max == 0:
+	case s.Pending.Max > 0 && len(c.evicted) == 0 && s.Preempted.Max == 0 && len(c.unknown) > 0:
 		set(perhapsEvicted, exactly(len(c.unknown)), c.pods(), c.doubt())
 	case s.Pending.Max > 0 && s.Pending.Min == s.Pending.Max:
 		set(pendingPods, s.Pending, c.leaves(), c.pending())
@@ -151,7 +151,7 @@ func (c *census) lostByPreemption(set func(danger, eviction.Range, int, string))
 	why := "preempted; " + not
 	switch {
 	case c.Outcome.JobFails:
-		why = "its Job " + is + " by preemption" + c.deletes()
+		why = "its Job " + is + " by preemption"
 	case c.Owner.Kind == barePod:
 		why = "no controller; preempted"
 	}
@@ -232,7 +232,7 @@ func (c *census) perhapsLost() string {
 	case at < 0 && c.Owner.Kind == barePod:
 		return "no controller; " + c.doubt()
 	case at < 0:
-		return "may not be recreated; " + c.doubt()
+		return cmp.Or(c.unknown[0].Perhaps, "may not be recreated") + "; " + c.doubt()
 	}
 	return c.evicted[at].Perhaps + c.deletes()
 }

@@ -329,8 +329,8 @@ func effect(total eviction.Summary, report *eviction.Report) string {
 		}
 	}
 	lost, pending := "lost", "pending"
-	if total.Ended.Max > 0 {
-		lost = fmt.Sprintf("lost (%s deleted by failed Jobs)", Number(total.Ended))
+	if deleted := total.Ended.Plus(total.Deleted); deleted.Max > 0 {
+		lost = fmt.Sprintf("lost (%s deleted by failed Jobs)", Number(deleted))
 	}
 	add(total.LostPods(), lost)
 	if total.Awaiting > 0 {
