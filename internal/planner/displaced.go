@@ -23,7 +23,7 @@ type Displaced struct {
 	Pod    *snapshot.Pod
 	Owner  snapshot.Owner
 	Losses []Loss
-	// Hold says why pods do not follow the change by themselves, empty where they
+	// Hold is why pods do not follow the change by themselves, empty where they
 	// do.
 	Hold string
 	// Shortened is set where nothing goes: an entry that stays lasts for a shorter time.
@@ -47,8 +47,8 @@ type Loss struct {
 	Lasts int64
 }
 
-// AtOnce says that the pod is deleted as soon as the template is written: the
-// DaemonSet controller judges by the template which pods may go on, whatever the
+// AtOnce reports whether the pod is deleted as soon as the template is written: the
+// DaemonSet controller decides by the template which pods may keep running, regardless of the
 // update strategy (k8s.io/kubernetes v1.37.1
 // pkg/controller/daemon/daemon_controller.go, podsShouldBeOnNode and
 // NodeShouldRunDaemonPod).

@@ -13,10 +13,10 @@ import (
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
 )
 
-// DrainRules say what a drain of a node may do.
+// DrainRules decide which pods of a node a drain may evict.
 type DrainRules struct {
-	// IgnoreDaemonSets leaves the pods of DaemonSets where they are; without it they
-	// stop the drain, since their controller would put them back at once.
+	// IgnoreDaemonSets keeps the pods of DaemonSets on the node. Without it they stop the
+	// drain, since their controller would recreate them immediately.
 	IgnoreDaemonSets bool
 	// DeleteLocalData lets pods go that have an emptyDir.
 	DeleteLocalData bool
@@ -54,7 +54,7 @@ func (d NodeDrain) SelectsNone(s *snapshot.Snapshot) bool {
 // DrainRefusal is a pod that stops a drain before it begins.
 type DrainRefusal struct {
 	Pod *snapshot.Pod
-	// Why is a half sentence that begins with a verb; WayOut says what to do.
+	// Why is half a sentence that begins with a verb; WayOut is the remedy.
 	Why, WayOut string
 }
 
@@ -103,9 +103,9 @@ func (p Plan) drain() *Step {
 	return &p.Steps[at]
 }
 
-// refuseGuarded says which of the pods that a drain evicts the eviction API never evicts:
-// those that more than one PodDisruptionBudget covers. It says so only when asked, and a
-// drain that went on asking would wait until its time is over.
+// refuseGuarded returns a refusal for each pod of a drain that more than one
+// PodDisruptionBudget covers: the eviction API never evicts it. The API reports this only on
+// request, so a drain would ask for such a pod until its timeout.
 func refuseGuarded(s *snapshot.Snapshot, leave []*snapshot.Pod) []DrainRefusal {
 	var out []DrainRefusal
 	for _, p := range leave {
@@ -120,10 +120,11 @@ func refuseGuarded(s *snapshot.Snapshot, leave []*snapshot.Pod) []DrainRefusal {
 	return out
 }
 
-// Drain says which pods of a node a drain evicts, in order, and which stop it: the
-// filters of kubectl drain without --force (k8s.io/kubectl v0.37.2 pkg/drain/filters.go). A pod
-// selector comes before them: kubectl lists no other pods (drain.go, GetPodsForDeletion).
-// What is terminating already belongs to the first, since it is waited for.
+// Drain returns the pods of a node that a drain evicts, in order, and those that stop it. It
+// uses the filters of kubectl drain without --force (k8s.io/kubectl v0.37.2
+// pkg/drain/filters.go). A pod selector comes first: kubectl lists no other pods (drain.go,
+// GetPodsForDeletion). Pods that are terminating already count as evicted, since the drain
+// waits for them.
 func Drain(pods []*snapshot.Pod, rules DrainRules) (leave []*snapshot.Pod, refusals []DrainRefusal) {
 	for _, p := range slices.SortedFunc(slices.Values(pods), (*snapshot.Pod).Compare) {
 		daemon := p.Controller != nil && p.Controller.DaemonSet()

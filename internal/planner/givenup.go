@@ -107,8 +107,8 @@ func Without(taints []corev1.Taint, ids []taint.ID) []corev1.Taint {
 	return slices.DeleteFunc(slices.Clone(taints), func(t corev1.Taint) bool { return slices.Contains(ids, taint.IDOf(t)) })
 }
 
-// NeedSets reports whether a plan of these changes has to know the MachineSets of Machines: where a
-// node is given up with a taint that its Machine has.
+// NeedSets reports whether a plan of these changes requires the MachineSets of Machines: it does
+// if a node is given up with a taint that its Machine has.
 func NeedSets(nodes []*snapshot.Node, d NodeTaints) bool {
 	return slices.ContainsFunc(nodes, func(n *snapshot.Node) bool {
 		machine := d.Machines.machineOf(n)

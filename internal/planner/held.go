@@ -120,9 +120,9 @@ func HoldAll(workloads []Tolerations) record.Held {
 	return held
 }
 
-// Forget takes away what a resource holds of its workloads and that is there no more: others take away
-// what retires, and what is written back after that counts no more. What is not there at all may
-// come back from a backup.
+// Forget drops from what a resource holds the marks that are no longer on its workloads. Other
+// resources remove retained entries, and a mark that is restored after that does not count any more.
+// Marks of a workload that does not exist are kept, because a backup may restore it.
 func Forget(workloads []Tolerations, held record.Held) {
 	var looks []record.Look
 	for _, t := range workloads {

@@ -56,8 +56,8 @@ func (o *order) node(name string) *snapshot.Node {
 	return &next
 }
 
-// report evaluates a step. A pod that a step before has made leave is not made to leave
-// again.
+// report evaluates a step. It leaves out the pods that an earlier step has evicted
+// already.
 func (o *order) report(change eviction.Scenario) *eviction.Report {
 	change.Tolerations = o.planned
 	return o.dropAlreadyLeaving(eviction.Evaluate(o.foreseen(), change, o.comparison))
@@ -92,14 +92,14 @@ func (o *order) staying(pods []*snapshot.Pod) []*snapshot.Pod {
 	return slices.DeleteFunc(slices.Clone(pods), func(p *snapshot.Pod) bool { return o.ahead.unpinned[p.UID] })
 }
 
-// own says that a pod is of a workload of the change.
+// own reports whether a pod is part of a workload of the change.
 func (o *order) own(v *eviction.PodVerdict) bool {
 	key := snapshot.WorkloadKey{Namespace: v.Pod.Namespace, Owner: v.Owner}
 	return slices.ContainsFunc(o.change.Workloads, func(t Tolerations) bool { return slices.Contains(t.Workload.Pods, key) })
 }
 
-// relabel evaluates a change of labels: no pod leaves by them but those of DaemonSets
-// that do not select their node any more.
+// relabel evaluates a change of labels. It removes only pods of DaemonSets that no
+// longer select their node.
 func (o *order) relabel(plan LabelPlan) *eviction.Report {
 	change := eviction.Scenario{Labels: map[string]map[string]string{}}
 	for _, s := range plan.Switches {
@@ -121,7 +121,7 @@ func (o *order) relabel(plan LabelPlan) *eviction.Report {
 	return report
 }
 
-// label adds labels: pods that require them have to find nodes.
+// label adds labels, so that pods that require them fit a node.
 func (o *order) label(l NodeLabels) {
 	nodes := o.snapshot.SortedNodes()
 	// The effect of the whole change on a node decides whether it may begin.

@@ -33,8 +33,8 @@ type LabelSwitch struct {
 type LabelPlan struct {
 	Switches []LabelSwitch
 	Refusals []Refusal
-	// TakenOver are the nodes where labels of an earlier generation are taken
-	// over.
+	// TakenOver are the nodes where labels of an earlier generation are
+	// adopted.
 	TakenOver []string
 }
 
@@ -92,8 +92,8 @@ func MergeLabels(n *snapshot.Node, desired NodeLabels) label.Merged {
 	return label.Merge(n.Labels, n.LabelRecord, desired.Claim.OnNode(n.Name, n.UID))
 }
 
-// RefuseLabels says why the labels of one node must not be written, nothing where
-// they may.
+// RefuseLabels returns why the labels of one node must not be written, nil where
+// they may be.
 func RefuseLabels(n *snapshot.Node, merged label.Merged, desired NodeLabels) []Refusal {
 	if n.LabelRecordErr != nil {
 		return []Refusal{{Node: n.Name, Labels: true, Why: n.LabelRecordErr.Error() +

@@ -24,7 +24,8 @@ type DesiredSets struct {
 	AtOnce int
 }
 
-// Of is the change of one MachineSet: what is not meant gives up all that is ours.
+// Of returns the change of one MachineSet. One outside the target gives up all entries that the
+// resource owns.
 func (d DesiredSets) Of(o machineset.Observed) SetChange {
 	c := SetChange{Observed: o, Desired: d.Desired.Of(o.Set, d.Target), Labels: d.Labels}
 	if !d.Target.Matches(o.Set) {
@@ -34,8 +35,8 @@ func (d DesiredSets) Of(o machineset.Observed) SetChange {
 	return c
 }
 
-// Changes are those of the MachineSets that are meant and of those that carry something
-// of ours, by name.
+// Changes returns the changes, by name, of the MachineSets in the target and of those with an
+// entry that the resource owns.
 func (d DesiredSets) Changes(all []machineset.Observed) MachineSets {
 	out := MachineSets{AtOnce: d.AtOnce}
 	for _, o := range all {
@@ -109,7 +110,7 @@ func (m MachineSets) Affected() []machineset.Affected {
 	return out
 }
 
-// labelSets labels the nodes of MachineSets; kind says whether labels come or go.
+// labelSets labels the nodes of MachineSets: Label adds labels, and Unlabel removes them.
 func (o *order) labelSets(kind StepKind) (step Step, removed map[string][]string) {
 	step = Step{Kind: kind}
 	for _, c := range o.change.MachineSets.Sets {

@@ -71,8 +71,8 @@ func removed(n *snapshot.Node, merged taint.Merged) []taint.ID {
 type Switch struct {
 	Node   *snapshot.Node
 	Merged taint.Merged
-	// Leaving is set for a node that is no longer meant and gives up what is
-	// ours.
+	// Leaving is set for a node that the target no longer matches: it gives up the
+	// taints that the resource owns.
 	Leaving bool
 	// Machine is that of a node that gives up taints, nil for none. FromMachine are the taints that
 	// are removed from it first, Kept those that stay on both.
@@ -95,7 +95,7 @@ type Refusal struct {
 	ID taint.ID
 }
 
-// NodePlan is the ordered steps and what stands in their way.
+// NodePlan is the ordered steps and what blocks them.
 type NodePlan struct {
 	// Switches are in the order in which they are made: nodes that are meant
 	// before nodes that leave, each by name.
@@ -105,15 +105,15 @@ type NodePlan struct {
 	Refusals  []Refusal
 	// Matched counts the nodes that are meant.
 	Matched int
-	// TakenOver are the nodes where entries of an earlier generation are taken over, with what
-	// a destroy restores there.
+	// TakenOver are the nodes where entries of an earlier generation are adopted, with what a
+	// destroy restores there.
 	TakenOver []string
-	// Deviations says, by node, how it differs from what is wanted now.
+	// Deviations is, by node, how its taints differ from the configuration.
 	Deviations map[string]taint.Status
 }
 
-// PlanNodes compares nodes, in any order, with what is desired. Nodes that are not meant and
-// carry nothing of ours cost no more than a look at their record.
+// PlanNodes compares nodes, in any order, with what is desired. Of a node that the target does
+// not match and that has no owned taint, it reads no more than the record.
 func PlanNodes(nodes []*snapshot.Node, desired NodeTaints) NodePlan {
 	p := NodePlan{Deviations: map[string]taint.Status{}}
 	var leaving []Switch
@@ -214,8 +214,8 @@ func MergeNode(n *snapshot.Node, desired NodeTaints) taint.Merged {
 	return taint.Merge(n.Taints, n.Record, claim)
 }
 
-// restoring names what a destroy restores of the entries that are taken over, by their marks. As the
-// merge does, it leaves out a value that no taint can have.
+// restoring lists what a destroy restores of the adopted entries, by their marks. As the merge
+// does, it leaves out a value that no taint can have.
 func restoring(merged taint.Merged) string {
 	var out []corev1.Taint
 	for _, id := range merged.TakenOver {
@@ -253,7 +253,7 @@ func (p *NodePlan) note(s Switch, desired NodeTaints) {
 	p.Refusals = append(p.Refusals, Refuse(s.Node, s.Merged, desired)...)
 }
 
-// Refuse says why one node must not be written, nothing where it may.
+// Refuse returns why one node must not be written, nil where it may be.
 func Refuse(n *snapshot.Node, merged taint.Merged, desired NodeTaints) []Refusal {
 	var out []Refusal
 	if n.RecordErr != nil {
@@ -326,8 +326,8 @@ func (p NodePlan) Brought() []corev1.Taint {
 	return taint.Sort(out)
 }
 
-// MayStrand says that on some node a taint goes or changes its value, and another
-// one comes that keeps pods away: pods that tolerate the first alone would be
+// MayStrand reports whether some node loses a taint, or the value of one, and gets
+// another one that keeps pods away: pods that tolerate only the first would be
 // stranded.
 func (p NodePlan) MayStrand() bool {
 	return slices.ContainsFunc(p.Switches, func(s Switch) bool {
@@ -348,8 +348,8 @@ func beyond(list, other []corev1.Taint) []corev1.Taint {
 	return out
 }
 
-// EvictsNothing says that the plan makes nothing leave: it brings no taint that a
-// pod might not tolerate. A preview of it need not look at pods.
+// EvictsNothing reports whether the plan evicts no pod for sure: it adds no taint that
+// a pod might not tolerate. A preview of it need not read pods.
 func (p NodePlan) EvictsNothing() bool {
 	for _, t := range p.Brought() {
 		if t.Effect != corev1.TaintEffectPreferNoSchedule {

@@ -18,7 +18,7 @@ import (
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/workload"
 )
 
-// Change is everything that is desired at once.
+// Change is everything that one plan must reach.
 type Change struct {
 	Labels      []NodeLabels
 	Nodes       []NodeTaints
@@ -39,9 +39,9 @@ type Tolerations struct {
 	Workload *workload.Workload
 	Claim    toleration.Claim
 	Pin      label.Claim
-	// Now gives up entries whatever lives by them.
+	// Now gives up entries even where pods need them.
 	Now bool
-	// NoWait leaves out the wait for live pods.
+	// NoWait leaves out the wait for running pods.
 	NoWait bool
 	// Linked is set for a workload of another resource that is sure to come first: its pods
 	// are waited for before taints come, and nothing is written.
@@ -124,8 +124,8 @@ func (t Tolerations) claim() toleration.Claim { return t.Claim.On(t.Workload.Gro
 
 func (t Tolerations) pin() label.Claim { return t.Pin.On(t.Workload.Grouped()) }
 
-// Merge merges a claim into a workload's list, with what its pods live by as the
-// nodes are now.
+// Merge merges a claim into a workload's list. It retains what the pods need on the
+// nodes as these are now.
 func (t Tolerations) Merge(s *snapshot.Snapshot, comparison eviction.Comparison) toleration.Merged {
 	return t.merge(t.Workload.Tolerations, t.Workload.Record, s, nil, comparison)
 }
@@ -145,8 +145,8 @@ func (t Tolerations) merge(list []corev1.Toleration, record toleration.Record, s
 	return merged
 }
 
-// abandons says that what is wanted no more cannot be taken away, because the
-// template is fixed: it is given up, and goes with the object.
+// abandons reports whether entries are no longer wanted but cannot be removed, because the
+// template is immutable: they are given up, and deleted with the object.
 func (t Tolerations) abandons() bool {
 	return t.Workload.Rolling.Immutable && (t.Claim.Release || len(t.Claim.Tolerations) == 0)
 }
@@ -186,7 +186,7 @@ func LiveTaints(s *snapshot.Snapshot, w *workload.Workload, after map[string][]c
 	return out
 }
 
-// missing returns how many live pods a workload has less than it shall have.
+// missing returns how many of its desired pods a workload lacks.
 func missing(s *snapshot.Snapshot, w *workload.Workload) int {
 	if len(w.Pods) == 0 {
 		return 0
@@ -194,8 +194,8 @@ func missing(s *snapshot.Snapshot, w *workload.Workload) int {
 	return max(0, int(w.Wants)-len(s.WorkloadPods(w.Pods...)))
 }
 
-// allows says whether the node selector of any of these pods of a workload allows a
-// node; that of its template, where it has no pod.
+// allows reports whether the node selector of any of these pods of a workload matches
+// a node; without pods, that of its template decides.
 func allows(w *workload.Workload, pods []*snapshot.Pod, n *snapshot.Node) bool {
 	if len(pods) == 0 {
 		return labels.SelectorFromSet(w.NodeSelector).Matches(labels.Set(n.Labels))
@@ -205,19 +205,19 @@ func allows(w *workload.Workload, pods []*snapshot.Pod, n *snapshot.Node) bool {
 	})
 }
 
-// MergePins merges what the template shall require into what it requires.
+// MergePins merges the labels that the template must require into its node selector.
 func (t Tolerations) MergePins() label.Merged {
 	return label.Merge(t.Workload.NodeSelector, t.Workload.LabelRecord, t.pin())
 }
 
-// Lacking returns the live pods of a workload that do not carry what is wanted.
+// Lacking returns the running pods of a workload without the wanted tolerations and labels.
 func Lacking(s *snapshot.Snapshot, w *workload.Workload, wanted []corev1.Toleration, pins map[string]string) []*snapshot.Pod {
 	return slices.DeleteFunc(s.WorkloadPods(w.Pods...), func(p *snapshot.Pod) bool { return Carries(p, wanted, pins) })
 }
 
-// Carries says whether a pod has all of these tolerations, or others that cover
-// them, because admission may drop one that another makes superfluous, and
-// requires all of these labels.
+// Carries reports whether a pod requires all of these labels and has all of these
+// tolerations, or others that cover them: admission may drop a toleration that another
+// one makes superfluous.
 func Carries(p *snapshot.Pod, wanted []corev1.Toleration, pins map[string]string) bool {
 	for key, value := range pins {
 		if now, there := p.Scheduling.NodeSelector[key]; !there || now != value {
@@ -227,13 +227,13 @@ func Carries(p *snapshot.Pod, wanted []corev1.Toleration, pins map[string]string
 	return Holds(p.Scheduling.Tolerations, wanted)
 }
 
-// Holds says whether a list has all of these tolerations, or others that cover
+// Holds reports whether a list has all of these tolerations, or others that cover
 // them.
 func Holds(list, wanted []corev1.Toleration) bool {
 	return !slices.ContainsFunc(wanted, func(t corev1.Toleration) bool { return !toleration.CoveredBy(list, t) })
 }
 
-// Requiring returns the live pods of a workload that require one of these labels
+// Requiring returns the running pods of a workload that require one of these labels
 // while its template does not.
 func Requiring(s *snapshot.Snapshot, w *workload.Workload, template map[string]string, labels map[string][]string) []*snapshot.Pod {
 	return slices.DeleteFunc(s.WorkloadPods(w.Pods...), func(p *snapshot.Pod) bool {
@@ -247,7 +247,7 @@ func Requiring(s *snapshot.Snapshot, w *workload.Workload, template map[string]s
 	})
 }
 
-// requires says whether a template requires one of these labels.
+// requires reports whether a template requires one of these labels.
 func requires(template map[string]string, labels map[string][]string) bool {
 	for key, values := range labels {
 		if value, there := template[key]; there && slices.Contains(values, value) {
@@ -268,7 +268,7 @@ type template struct {
 	merged      toleration.Merged
 	pinned      label.Merged
 	// written is set where a step writes the template, awaited where one waits
-	// until the live pods have it.
+	// until the running pods have it.
 	written, awaited bool
 }
 
@@ -317,7 +317,7 @@ func (o *order) expand(t Tolerations) template {
 	return out
 }
 
-// revives says whether an entry retires by one record and not by the next one.
+// revives reports whether an entry that retires in one record no longer does in the next one.
 func revives(before, after toleration.Record) bool {
 	return slices.ContainsFunc(before, func(old toleration.Mark) bool {
 		return old.Retiring && slices.ContainsFunc(after, func(m toleration.Mark) bool {
@@ -346,11 +346,10 @@ func (o *order) restarting(w *workload.Workload, merged toleration.Merged, pins 
 	return o.staying(slices.DeleteFunc(o.snapshot.WorkloadPods(w.Pods...), func(p *snapshot.Pod) bool { return w.Rolling.Keeps(p.Name) }))
 }
 
-// wait waits for the live pods, unless they follow only when they are made anew.
-// Where a switch brings taints, it waits for pods that are missing as well, and as
-// long as one that goes missing would come back from an older template: a pod that
-// another writer has deleted can come back as it was, unless its controller makes it from the newest
-// template.
+// wait adds a step that waits for the running pods, unless only new pods get the
+// tolerations. Where a switch adds taints, it waits for missing pods as well. It also
+// waits while a deleted pod could be recreated from an older template, as happens
+// where the controller does not create it from the newest one.
 func (o *order) wait(t Tolerations, expanded template, brings bool) bool {
 	if !t.Awaited(brings) {
 		return false
@@ -372,8 +371,8 @@ func (o *order) wait(t Tolerations, expanded template, brings bool) bool {
 	return true
 }
 
-// contract gives up what no live taint will need any more, and marks what one
-// still needs. It also takes away what the template shall not require any more.
+// contract removes the tolerations that no taint will need any more, and retains those
+// that one still needs. It also removes labels that the template must no longer require.
 func (o *order) contract(t Tolerations, expanded template, after map[string][]corev1.Taint) template {
 	if t.Linked {
 		return expanded

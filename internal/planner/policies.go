@@ -15,9 +15,9 @@ import (
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
 )
 
-// DesiredPolicy is a policy of admission that a change wants, as another way to expand and
-// to contract: pods that are made are given what the taints will ask for before these
-// come, and are not any more once they have gone.
+// DesiredPolicy is an admission policy that a change wants, as another way to expand and
+// to contract: new pods get the tolerations before the taints that need them are added,
+// and no longer get them once these are removed.
 type DesiredPolicy struct {
 	Claim admission.Claim
 	// Seen is what is there, nil for none.
@@ -84,7 +84,7 @@ type Policies struct {
 	wanted map[string]admission.Policy
 }
 
-// Note tells what the resource of this id gives to pods that are made.
+// Note records the tolerations that the resource of this id gives to new pods.
 func (p *Policies) Note(id string, policy admission.Policy) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -94,7 +94,7 @@ func (p *Policies) Note(id string, policy admission.Policy) {
 	p.wanted[id] = policy
 }
 
-// Has reports whether the resource of this id has told of its policy.
+// Has reports whether the resource of this id has noted its policy.
 func (p *Policies) Has(id string) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -34,8 +34,8 @@ func (m Machines) carriedLabel(n *snapshot.Node, key string) (value string, carr
 	return value, carries
 }
 
-// NeedMachines reports whether a plan of these changes has to know the Machines of nodes: where
-// entries go from a node that has one, or have to stay away from it.
+// NeedMachines reports whether a plan of these changes requires the Machines of nodes: it does if
+// entries are removed from a node that has one, or must stay absent from it.
 func NeedMachines(nodes []*snapshot.Node, taints NodeTaints, labels NodeLabels) bool {
 	return slices.ContainsFunc(nodes, func(n *snapshot.Node) bool {
 		if n.Machine == "" {
@@ -46,8 +46,8 @@ func NeedMachines(nodes []*snapshot.Node, taints NodeTaints, labels NodeLabels) 
 	})
 }
 
-// putBack returns why entries of a node are not removed from it: who puts them back, and where
-// they have to be removed.
+// putBack returns why entries of a node are not removed from it: the controller that restores
+// them, and where they must be removed.
 func (d NodeTaints) putBack(n *snapshot.Node, merged taint.Merged) []Refusal {
 	var out []Refusal
 	refuse := func(id taint.ID, why string) {

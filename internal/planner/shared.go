@@ -21,16 +21,16 @@ type PlannedTolerations struct {
 	Ref  workload.Ref
 	Path []string
 	Pods []snapshot.WorkloadKey
-	// Wanted are the tolerations that live pods carry once it is done.
+	// Wanted are the tolerations that running pods carry after the change.
 	Wanted []corev1.Toleration
 	// Before and After are the workload's whole lists.
 	Before, After []corev1.Toleration
-	// Hold says why live pods do not follow by themselves, empty where they do, and
-	// WayOut what to do about it.
+	// Hold is why running pods do not follow by themselves, empty where they do, and
+	// WayOut the remedy.
 	Hold, WayOut string
 	// Below is that of a workload.Rolling.
 	Below int
-	// Waits says that the resource waits for the live pods.
+	// Waits is set where the resource waits for the running pods.
 	Waits bool
 	// Later is set where running pods keep what they have, as those of a CronJob do.
 	Later bool
@@ -57,7 +57,7 @@ func (p PlannedTolerations) follows() bool {
 	return !p.Later && (p.Hold == "" || p.Waits) && !slices.EqualFunc(p.Before, p.After, toleration.Equal)
 }
 
-// Behind returns the live pods that do not carry what is wanted, and will not by
+// Behind returns the running pods that lack the wanted tolerations and do not get them by
 // themselves: nothing waits for them, and they do not follow their template.
 func (p PlannedTolerations) Behind(s *snapshot.Snapshot) []*snapshot.Pod {
 	if p.Hold == "" || p.Waits {
@@ -66,14 +66,14 @@ func (p PlannedTolerations) Behind(s *snapshot.Snapshot) []*snapshot.Pod {
 	return p.rolling().Kept(Lacking(s, &workload.Workload{Pods: p.Pods}, p.Wanted, nil))
 }
 
-// Shared is what the resources of one provider configuration tell each other
-// within one process. Between plan and apply nothing is shared.
+// Shared is what the resources of one provider configuration exchange within one
+// process. Between plan and apply nothing is shared.
 type Shared struct {
 	mu      sync.Mutex
 	planned map[string][]PlannedTolerations
 }
 
-// Note tells what the resource of this id plans.
+// Note records what the resource of this id plans.
 func (s *Shared) Note(id string, planned []PlannedTolerations) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -83,7 +83,7 @@ func (s *Shared) Note(id string, planned []PlannedTolerations) {
 	s.planned[id] = planned
 }
 
-// Of returns what the resource of this id plans; false where it has told nothing.
+// Of returns what the resource of this id plans; false where it has noted nothing.
 func (s *Shared) Of(id string) ([]PlannedTolerations, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

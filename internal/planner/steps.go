@@ -22,11 +22,11 @@ import (
 // StepKind is what a step does.
 type StepKind string
 
-// The kinds of steps, in the only order in which no pod is evicted by accident
-// and no pod requires a label that no node has: labels first, then what pods are
-// given when they are made and tolerations, then the pods that have to carry them,
-// then the taints, and at last what no live taint needs any more and the labels that
-// no pod requires.
+// The kinds of steps, in the only order in which no pod is evicted by accident and no
+// pod requires a label that no node has: labels first, then the tolerations of new pods
+// and of templates, then the wait for pods that must carry them, then the taints. The
+// last steps remove the tolerations that no taint needs any more, and the labels that no
+// pod requires.
 const (
 	Label    StepKind = "label"
 	Admit    StepKind = "admit"
@@ -42,7 +42,7 @@ const (
 // Step is one step of a change.
 type Step struct {
 	Kind StepKind
-	// Workload, Merged and Pins say what is written to which workload.
+	// Workload is the workload that is written, Merged and Pins what is written to it.
 	Workload *workload.Workload
 	Merged   toleration.Merged
 	Pins     label.Merged
@@ -66,17 +66,17 @@ type Step struct {
 	Drain *NodeDrain
 	// Policy is what an Admit or a Withdraw makes of the policy of admission.
 	Policy admission.Plan
-	// Report is what a step does to pods; nil where nothing can leave. An Expand has one
-	// where pods of a DaemonSet leave by a new node selector.
+	// Report is what a step does to pods; nil where it can evict none. An Expand has one
+	// where a DaemonSet deletes pods by a new node selector.
 	Report *eviction.Report
 }
 
-// Template says whether the step writes the pod template, so that pods restart.
+// Template reports whether the step writes the pod template, so that pods restart.
 func (s Step) Template() bool {
 	return s.Merged.Template || len(s.Pins.Changes) > 0
 }
 
-// Brings reports whether the step puts a taint somewhere that pods have to tolerate.
+// Brings reports whether the step adds a taint that pods must tolerate.
 func (s Step) Brings() bool {
 	if s.Switch != nil {
 		return slices.ContainsFunc(s.Switch.Affected, func(a machineset.Affected) bool { return a.Effect.Brings() })
@@ -162,7 +162,7 @@ func (p Plan) Own() (own, others Plan) {
 	return own, others
 }
 
-// Plan is the ordered steps of a change and what stands in their way.
+// Plan is the ordered steps of a change and what blocks them.
 type Plan struct {
 	Steps []Step
 	// Refusals are about nodes; Conflicts about workloads.
@@ -170,7 +170,7 @@ type Plan struct {
 	Conflicts []WorkloadConflict
 	// DrainRefusals are pods that stop a drain before it begins.
 	DrainRefusals []DrainRefusal
-	// PolicyErr says that the policy of admission is owned by another resource.
+	// PolicyErr is set where another resource owns the admission policy.
 	PolicyErr error
 }
 
@@ -227,8 +227,8 @@ func (s Step) String() string {
 	return s.edit() + " " + s.Workload.Words()
 }
 
-// edit says what the step writes to its workload. Where it writes no more than the record
-// of who owns what, neither the template nor any pod changes.
+// edit describes what the step writes to its workload. Where it writes only ownership
+// records, neither the template nor any pod changes.
 func (s Step) edit() string {
 	expand := s.Kind == Expand
 	var what []string

@@ -79,8 +79,8 @@ func Retained(w *workload.Workload, claim toleration.Claim) Tolerations {
 	return Tolerations{Workload: w, Claim: claim, NoWait: true, Retained: true}
 }
 
-// Awaited reports whether the live pods are waited for: those of linked workloads where taints
-// come, and those of the change's own unless they follow only when they are made anew.
+// Awaited reports whether a change waits for the running pods: for those of linked workloads
+// where taints are added, and for those of its own workloads unless only new pods follow.
 func (t Tolerations) Awaited(brings bool) bool {
 	if t.NoWait || t.Claim.Release {
 		return false
@@ -88,8 +88,8 @@ func (t Tolerations) Awaited(brings bool) bool {
 	return t.Linked && brings || !t.Linked && !t.Workload.Rolling.Later
 }
 
-// Needs reports whether pods have to be looked at before nodes are written: the limits may not
-// allow that they are evicted, or stranded.
+// Needs reports whether pods must be read before nodes are written: the limits may forbid that
+// pods are evicted, or stranded.
 func (p NodePlan) Needs(limits eviction.Limits) bool {
 	return limits.Set() && !p.EvictsNothing() || !limits.EvictStranded && p.MayStrand()
 }

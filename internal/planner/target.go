@@ -19,8 +19,8 @@ type Target struct {
 	Name     string
 	Names    []string
 	Selector labels.Selector
-	// MachineSets is set where nodes are meant by way of these: what they are to have
-	// stands in a template, and no node is meant by itself.
+	// MachineSets is set where nodes are selected by their MachineSets: what they must have
+	// is in a template, and no node matches by itself.
 	MachineSets *machineset.Target
 }
 

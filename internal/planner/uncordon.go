@@ -21,7 +21,7 @@ type BeingDeleted struct {
 	Machine string
 }
 
-// NeedMachinesOf reports whether an uncordon has to know the Machines of nodes.
+// NeedMachinesOf reports whether an uncordon requires the Machines of nodes.
 func NeedMachinesOf(nodes []*snapshot.Node) bool {
 	return slices.ContainsFunc(nodes, func(n *snapshot.Node) bool { return n.Machine != "" && n.Unschedulable && !n.Deleting })
 }
