@@ -169,7 +169,7 @@ func TestStep_writesTheTemplateWhereTolerationsOrPinsChange(t *testing.T) {
 	}
 }
 
-// TestDesiredSets_ofEachMachineSet: one that is not meant gives up all that is ours.
+// TestDesiredSets_ofEachMachineSet: a MachineSet outside the target gives up all owned entries.
 func TestDesiredSets_ofEachMachineSet(t *testing.T) {
 	t.Parallel()
 	d := DesiredSets{

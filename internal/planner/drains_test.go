@@ -68,8 +68,8 @@ func TestDrain(t *testing.T) {
 	}
 }
 
-// TestRefuseGuarded: what a single budget forbids may be allowed later, and is asked for
-// again; what several cover is never allowed.
+// TestRefuseGuarded: an eviction that a single PodDisruptionBudget forbids is asked for again,
+// since it may be allowed later. A pod that several cover is never evicted.
 func TestRefuseGuarded(t *testing.T) {
 	t.Parallel()
 	budget := func(name, app string) snapshot.Budget {

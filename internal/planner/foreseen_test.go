@@ -57,7 +57,7 @@ func TestOrder_judgesByTheTemplateThatADaemonSetWillHave(t *testing.T) {
 	}
 }
 
-// TestOrder_countsWhatAPolicyGivesAlready: pods that leave are made again with it.
+// TestOrder_countsWhatAPolicyGivesAlready: evicted pods are recreated with its tolerations.
 func TestOrder_countsWhatAPolicyGivesAlready(t *testing.T) {
 	t.Parallel()
 	policy := admission.Policy{Name: "p", Match: admission.Match{Namespaces: []string{"shop"}}, Tolerations: tols(t, "other=x:NoSchedule")}

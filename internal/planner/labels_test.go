@@ -65,7 +65,7 @@ func TestPlanLabels(t *testing.T) {
 	for name, tt := range map[string]struct {
 		nodes   []*snapshot.Node
 		desired NodeLabels
-		// want are the nodes that change, and how, taken those that are taken over, refused
+		// want are the nodes that change, and how, taken those where labels are adopted, refused
 		// parts of the refusals.
 		want    []string
 		taken   []string

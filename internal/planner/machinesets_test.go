@@ -34,7 +34,7 @@ func TestOrder_ofMachineSets(t *testing.T) {
 	tests := []struct {
 		name     string
 		strategy machineset.Strategy
-		// stands says that taint, label, toleration and pin are there already.
+		// stands is set where taint, label, toleration and pin exist already.
 		stands, release bool
 		steps           []string
 		verdicts        []string
@@ -195,9 +195,9 @@ func TestRemovedFrom(t *testing.T) {
 	}
 }
 
-// TestStill_keepsPodsEvictedLater: only a pod that leaves at once is gone before the next
-// step; one that leaves when its toleration has run out, or with its machine, may be there
-// when that evicts it.
+// TestStill_keepsPodsEvictedLater: only pods that are evicted immediately are gone before the
+// next step. Pods that are evicted after their toleration has run out, or with their machine,
+// may still run when that step evicts them.
 func TestStill_keepsPodsEvictedLater(t *testing.T) {
 	t.Parallel()
 	o := order{ahead: newAhead()}

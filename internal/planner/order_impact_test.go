@@ -127,8 +127,8 @@ func TestOrder_verdictsOfBystanders(t *testing.T) {
 	}
 }
 
-// TestOrder_aNewPinDeletesPodsOfADaemonSetElsewhere: they leave at once, so that no rollout
-// restarts them and nothing waits for them.
+// TestOrder_aNewPinDeletesPodsOfADaemonSetElsewhere: they are deleted immediately, so that no
+// rollout restarts them and nothing waits for them.
 func TestOrder_aNewPinDeletesPodsOfADaemonSetElsewhere(t *testing.T) {
 	t.Parallel()
 	for kind, want := range map[string][]string{

@@ -22,10 +22,10 @@ import (
 // b1 on the node b, which no change is about.
 type orderCase struct {
 	name string
-	// node and list stand there, and pod is what the pods carry: the list, where
-	// it is not given.
+	// node and list exist before the change, and pod is what the pods carry: the list,
+	// where it is not given.
 	node, list, pod []string
-	// taints and tolerations shall stand there; without taints there is no
+	// taints and tolerations are the desired ones; without taints there is no
 	// change of nodes.
 	taints, tolerations []string
 	// but changes the change.

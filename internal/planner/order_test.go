@@ -118,7 +118,7 @@ func (w *world) change(want wish) Change {
 	for _, one := range w.workloads {
 		how := want.workloads[one.Name]
 		t := Tolerations{Workload: one, Claim: toleration.Claim{Owner: "me", Generation: "g2", Release: how == "" || want.release}, Pin: label.Claim{Owner: "me", Generation: "g2"}}
-		// A workload that is taken out leaves, whatever it could live by.
+		// A workload that is taken out gives up its entries even where its pods need them.
 		t.Now = how == "" && !want.release
 		for _, x := range claim.Taints {
 			t.Claim.Tolerations = append(t.Claim.Tolerations, taint.TolerationFor(x))

@@ -170,7 +170,7 @@ func (p *partial) part(names []string) *snapshot.Snapshot {
 }
 
 // TestSettled_wholeClusterSaysTheSame: where the pods of the changed nodes, or those of some more,
-// settle a plan, all pods, owners, budgets, volumes and admission have nothing to add.
+// settle a plan, reading all pods, owners, PodDisruptionBudgets, volumes and admission adds nothing.
 func TestSettled_wholeClusterSaysTheSame(t *testing.T) {
 	t.Parallel()
 	const seeds = 6_000

@@ -184,7 +184,7 @@ func TestNodePlan_needsPodsWhereLimitsOrStrandingMayForbidIt(t *testing.T) {
 	}
 }
 
-// TestOrder_drainsNodesAsOneStep, and says which pods stop it.
+// TestOrder_drainsNodesAsOneStep checks also which pods stop the drain.
 func TestOrder_drainsNodesAsOneStep(t *testing.T) {
 	t.Parallel()
 	w := aWorkload(t, "Deployment", "web")
@@ -279,7 +279,7 @@ func TestPlanNodes_tellsHowANodeDiffersWhoseRecordCannotBeRead(t *testing.T) {
 	}
 }
 
-// labelledSet is a MachineSet that has the label dedicated=gpu of ours, whose node has another
+// labelledSet is a MachineSet with the owned label dedicated=gpu, whose node has another
 // value of it and a label of another owner.
 func labelledSet(t *testing.T, release bool) SetChange {
 	t.Helper()

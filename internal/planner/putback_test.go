@@ -27,8 +27,8 @@ func TestPutBack(t *testing.T) {
 	}
 }
 
-// TestNodeTaints_putBack tells what to do meanwhile where an entry is dropped. One that has to be absent
-// stands in no configuration.
+// TestNodeTaints_putBack expects advice for the meantime where an entry is dropped. An entry that
+// must be absent is in no configuration, and needs none.
 func TestNodeTaints_putBack(t *testing.T) {
 	t.Parallel()
 	n := aNode(t, "a", "gpu", "*x:NoExecute", "y:NoExecute")

@@ -24,8 +24,8 @@ import (
 type scene struct {
 	*simulation
 	t *testing.T
-	// creates is set where nothing of ours stands there before, and release
-	// where nothing shall stand there after.
+	// creates is set where the resource owns nothing before the change, and release
+	// where it must own nothing after it.
 	creates, release bool
 	before, after    aim
 	// generations are those of the tolerations and of the taints.
@@ -146,8 +146,8 @@ func (s *scene) wishes() (before, after aim) {
 	return before, after
 }
 
-// standBy makes a workload one that the change is not about: what its pods live
-// by retires, and what they will live by is foreign.
+// standBy keeps a workload out of the change: the tolerations that its pods need before
+// it are retained, and those that they need after it are foreign.
 func (s *scene) standBy(w *simWorkload, before, after []corev1.Taint) {
 	for _, x := range after {
 		w.foreign = append(w.foreign, taint.TolerationFor(x))
@@ -254,7 +254,7 @@ func (s *scene) desiredOf(step Step) NodeTaints {
 	return all[max(at, 0)]
 }
 
-// targets says whether a node shall be tainted.
+// targets reports whether a node must be tainted.
 func (s *scene) targets(n *snapshot.Node) bool {
 	return slices.ContainsFunc(s.after.targets, func(t Target) bool { return t.Matches(n) })
 }

@@ -18,8 +18,8 @@ import (
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/toleration"
 )
 
-// phase is what is changed at once: by one resource that has it all, or by those
-// of the tolerations and of the taints one after the other.
+// phase is what one apply changes: everything, where one resource manages it all, or only
+// the tolerations or the taints, where two resources are applied one after the other.
 type phase struct {
 	workloads, nodes bool
 }
@@ -133,7 +133,7 @@ func (s *scene) take(p phase, step Step) {
 	switch step.Kind {
 	case Wait:
 	case Switched:
-		// Several nodes are written at once, and a kill leaves some of them.
+		// Several nodes are written in parallel, and a kill leaves some of them.
 		desired := s.desiredOf(step)
 		for _, one := range step.Nodes.Switches {
 			if s.r.IntN(3) == 0 {
@@ -217,7 +217,7 @@ func same(x corev1.Taint) func(corev1.Taint) bool {
 	return func(other corev1.Taint) bool { return taint.IDOf(x) == taint.IDOf(other) && x.Value == other.Value }
 }
 
-// names says whether the change is about taints of the key of a mark.
+// names reports whether the change is about taints with the key of a mark.
 func (s *scene) names(mark toleration.Mark) bool {
 	return slices.ContainsFunc(slices.Concat(s.before.taints, s.after.taints), func(x corev1.Taint) bool { return x.Key == mark.Key })
 }
@@ -245,7 +245,7 @@ func (s *scene) endOf(w *simWorkload) {
 	}
 }
 
-// restless says whether a pod still waits, is missing or is to be replaced.
+// restless reports whether a pod is Pending, missing or about to be replaced.
 func (s *scene) restless() bool {
 	return slices.ContainsFunc(s.workloads, func(w *simWorkload) bool {
 		return len(s.of(w)) != int(s.observe(w).Wants) || slices.ContainsFunc(s.of(w), func(p *simPod) bool { return waits(p) || isOld(p) })

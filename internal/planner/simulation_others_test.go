@@ -17,11 +17,11 @@ import (
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/toleration"
 )
 
-// disturb does what has nothing to do with the plan, and must not keep it from
-// its end: others delete pods, which come back, change foreign tolerations, which
-// rolls pods, set and remove foreign taints, add nodes, and take away what retires.
-// One of them writes taints without a guard and sends back what it has read before
-// ours was there.
+// disturb makes a change of another writer, which must not keep the plan from its end.
+// Others delete pods, which their controllers recreate, change foreign tolerations, which
+// rolls pods, set and remove foreign taints, add nodes, and remove retained entries.
+// One of them writes taints without a guard: it sends back a list that it read before
+// an owned taint was added.
 func (c *simulation) disturb() {
 	w, n := c.workloads[c.r.IntN(len(c.workloads))], c.nodes[c.r.IntN(len(c.nodes))]
 	switch c.r.IntN(14) {
@@ -65,8 +65,8 @@ var foreignTaints = []corev1.Taint{
 
 var cordon = corev1.Taint{Key: corev1.TaintNodeUnschedulable, Effect: corev1.TaintEffectNoSchedule}
 
-// forPods returns the tolerations of pods that are made by a template: the
-// controller of DaemonSets adds one for cordons, and others.
+// forPods returns the tolerations of new pods of a template: the DaemonSet controller
+// adds one for cordons, and others.
 func (w *simWorkload) forPods(template []corev1.Toleration) []corev1.Toleration {
 	if w.Kind == "DaemonSet" {
 		return append(slices.Clone(template), corev1.Toleration{Key: cordon.Key, Operator: corev1.TolerationOpExists, Effect: cordon.Effect})

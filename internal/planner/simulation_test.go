@@ -68,7 +68,7 @@ func (c *simulation) tell(format string, args ...any) {
 	c.story = append(c.story, fmt.Sprintf(format, args...))
 }
 
-// move makes one of the moves that are possible, or says that none is.
+// move makes one of the possible moves, and reports whether there is one.
 func (c *simulation) move() bool {
 	moves := c.moves()
 	if len(moves) == 0 {
@@ -122,20 +122,20 @@ func (c *simulation) fit(p *simPod) []*snapshot.Node {
 	return out
 }
 
-// welcomes says whether a node takes new pods with these tolerations.
+// welcomes reports whether new pods with these tolerations fit a node.
 func welcomes(n *snapshot.Node, tolerations []corev1.Toleration) bool {
 	return !slices.ContainsFunc(taint.Untolerated(n.Taints, tolerations, false), func(t corev1.Taint) bool { return t.Effect != corev1.TaintEffectPreferNoSchedule })
 }
 
-// bears says whether a node lets pods with these tolerations run on.
+// bears reports whether pods with these tolerations keep running on a node.
 func bears(n *snapshot.Node, tolerations []corev1.Toleration) bool {
 	return !slices.ContainsFunc(n.Taints, func(t corev1.Taint) bool {
 		return t.Effect == corev1.TaintEffectNoExecute && toleration.Lasts(tolerations, t, false) != toleration.Forever
 	})
 }
 
-// evict does at once what the taint-eviction controller and, by its template, the
-// controller of DaemonSets do at once.
+// evict does in one step what the taint-eviction controller and, by its template, the
+// DaemonSet controller do immediately.
 func (c *simulation) evict() {
 	for _, p := range c.pods {
 		n := c.node(p.Node)
@@ -171,7 +171,7 @@ func (c *simulation) create(w *simWorkload, template []corev1.Toleration, slot i
 	})
 }
 
-// remove begins to delete a pod. One that runs nowhere is gone at once.
+// remove begins to delete a pod. A pod without a node is deleted immediately.
 func (c *simulation) remove(p *simPod) {
 	if p.Terminating = true; p.Node == "" {
 		c.pods = slices.DeleteFunc(c.pods, func(one *simPod) bool { return one == p })
@@ -214,8 +214,8 @@ func (c *simulation) rollDeployment(w *simWorkload) []move {
 }
 
 // rollStatefulSet follows pkg/controller/statefulset/stateful_set_control.go with
-// ordered pods: one that does not run holds up everything, and one that has been
-// deleted by another writer comes back as it was.
+// ordered pods: a pod that does not run blocks all others, and a pod that another
+// writer has deleted is recreated from the same template.
 func (c *simulation) rollStatefulSet(w *simWorkload) []move {
 	for slot := range w.slots {
 		at := slices.IndexFunc(c.pods, func(p *simPod) bool { return p.of == w && p.slot == slot })
@@ -260,12 +260,12 @@ func (c *simulation) rollDaemonSet(w *simWorkload) []move {
 	return nil
 }
 
-// wantedOn says whether a DaemonSet wants a pod on a node.
+// wantedOn reports whether a DaemonSet runs a pod on a node.
 func (w *simWorkload) wantedOn(n *snapshot.Node) bool {
 	return labels.SelectorFromSet(w.nodes).Matches(labels.Set(n.Labels)) && welcomes(n, w.forPods(w.seen))
 }
 
-// settle lets the controllers do all that they can, or says that they find no end.
+// settle runs the controllers until none can act, and reports whether it comes to that.
 func (c *simulation) settle() bool {
 	for range 2000 {
 		if !c.move() {

@@ -19,8 +19,8 @@ import (
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
 )
 
-// The nodes a and b carry taints, and the pods a1 and b1 of the workload web stand
-// on them.
+// The nodes a and b carry taints, and the pods a1 and b1 of the workload web run on
+// them.
 func TestOrder_contractsWhoseTolerationsNoTaintNeedsAfterAllChanges(t *testing.T) {
 	t.Parallel()
 	// without gives up all taints of a node, on b those of another resource; with

@@ -37,7 +37,7 @@ func TestMachines_BeingDeleted(t *testing.T) {
 	for name, tt := range map[string]struct {
 		nodes []*snapshot.Node
 		want  []BeingDeleted
-		// needs is set where Machines have to be read.
+		// needs is set where Machines must be read.
 		needs bool
 	}{
 		"none": {},

@@ -79,7 +79,8 @@ func TestUnnamed(t *testing.T) {
 	}
 }
 
-// TestUnnamedInSets has a MachineSet with the taints a and b and the labels pool and tier of ours, beside foreign ones.
+// TestUnnamedInSets has a MachineSet with the owned taints a and b and the owned labels pool and
+// tier, beside foreign ones.
 func TestUnnamedInSets(t *testing.T) {
 	t.Parallel()
 	own, foreign := taintsOf(t, "a:NoExecute", "b:NoExecute"), taintsOf(t, "x:NoExecute")
