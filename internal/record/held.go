@@ -104,7 +104,7 @@ func (h Held) add(s Seal, proof string) {
 	}
 }
 
-// seen is the proof of a mark that was seen. It is of no epoch, so that it has to be held.
+// seen is the proof of a mark that was seen. It is of no epoch, so that it must be held.
 func (s Seal) seen(m Sealed) string {
 	s.Epoch = 0
 	return s.Proof(append([]string{"seen", m.Proof}, m.Parts...)...)

@@ -152,7 +152,7 @@ func TestSeal_anObjectWhoseMarksAreNotKnown(t *testing.T) {
 	}
 }
 
-// TestSeal_aNodeThatIsMadeAnew: its kubelet knows what stood on the one before.
+// TestSeal_aNodeThatIsMadeAnew: its kubelet knows the marks of the node before it.
 func TestSeal_aNodeThatIsMadeAnew(t *testing.T) {
 	t.Parallel()
 	begin := record.Seal{Nonce: "secret", Epoch: 1, Held: record.Held{}}

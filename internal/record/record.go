@@ -1,9 +1,9 @@
 // Copyright The kubetaint Authors
 // SPDX-License-Identifier: MPL-2.0
 
-// Package record reads and writes the annotations that say who owns what on an
-// object: lists of marks in JSON. Marks of one owner stand in a group, so that its id is
-// written once.
+// Package record reads and writes the annotations that record which resource owns which
+// entries of an object: lists of marks in JSON. Marks of one owner share a group, so that its
+// id is written once.
 package record
 
 import (
@@ -19,7 +19,7 @@ import (
 // (k8s.io/apimachinery v0.37.2 pkg/api/validation/objectmeta.go, TotalAnnotationSizeLimitB).
 const Most = 256 << 10
 
-// DamagedError says that an annotation does not hold a record.
+// DamagedError reports an annotation that does not hold a record.
 type DamagedError struct {
 	Annotation string
 	Err        error
