@@ -14,10 +14,10 @@ type budgetKey struct {
 	drained         bool
 }
 
-// coverByBudgets says of every pod that leaves which PodDisruptionBudget covers
-// it. The arithmetic is over all nodes of the change: each budget counts all of
-// its pods that leave in the same way. Taint eviction deletes pods and asks no budget, and so does
-// a drain that deletes; another one goes through the eviction API, which obeys them.
+// coverByBudgets names the PodDisruptionBudget that covers each evicted pod. The arithmetic is over
+// all nodes of the change: a PodDisruptionBudget counts all of its pods that are deleted in the same
+// way. Taint eviction deletes pods and bypasses PodDisruptionBudgets, and so does a drain that
+// deletes; any other drain goes through the eviction API, which obeys them.
 func (e *evaluation) coverByBudgets(pods []PodVerdict) {
 	leaving := map[budgetKey]int{}
 	covering := make([][]*snapshot.Budget, len(pods))
@@ -50,7 +50,7 @@ func (e *evaluation) coverByBudgets(pods []PodVerdict) {
 	}
 }
 
-// worth words what a budget does about so many of its pods that leave.
+// worth describes the effect of a PodDisruptionBudget on so many evictions of its pods.
 func worth(b *snapshot.Budget, leaving int, drained bool) string {
 	allows, and := "1 disruption", "and"
 	if b.Allowed != 1 {
@@ -69,7 +69,7 @@ func worth(b *snapshot.Budget, leaving int, drained bool) string {
 	return fmt.Sprintf("%s is bypassed: it allows %s, %s %d of its pods %s", b.Name, allows, and, leaving, what)
 }
 
-// asks says whether a pod that leaves is evicted through the eviction API.
+// asks reports whether a pod is evicted through the eviction API.
 func (e *evaluation) asks(v PodVerdict) bool {
 	return v.Verdict == Drained && !e.change.Deletes && !e.change.Undrained[v.Pod.Node]
 }

@@ -77,8 +77,8 @@ func TestEvaluate_machinesThatCome(t *testing.T) {
 	}
 }
 
-// TestEvaluate_drainsThatChangeTaints tells who was meant to be on the machines, and
-// which DaemonSets have no pod on the new ones.
+// TestEvaluate_drainsThatChangeTaints checks which pods do not tolerate the taints of the new
+// machines, and which DaemonSets have no pod there.
 func TestEvaluate_drainsThatChangeTaints(t *testing.T) {
 	t.Parallel()
 	w := newWorld(node("gpu-1", "team=a:NoSchedule")).run(

@@ -162,8 +162,8 @@ func someTolerations(t *rapid.T) []corev1.Toleration {
 	}), 0, 5).Draw(t, "tolerations")
 }
 
-// play lets the simulated controller see the node as it was, wait, and see the
-// change. gone says that the pod did not live to see it.
+// play lets the simulated controller see the node as it was, wait, and see the change. It reports
+// gone where the pod was evicted before the change.
 func play(tolerations []corev1.Toleration, before, after []corev1.Taint, gate bool, wait int64) (c *controller, gone bool) {
 	c = &controller{gate: gate, tolerations: tolerations}
 	c.nodeUpdated(true, nil, before)

@@ -1,8 +1,8 @@
 // Copyright The kubetaint Authors
 // SPDX-License-Identifier: MPL-2.0
 
-// Package eviction predicts what a change of taints does to pods: who leaves,
-// when, why, and who cannot come back.
+// Package eviction predicts what a change of taints does to pods: which are
+// evicted, when, why, and which are not recreated or stay Pending.
 //
 // It is pure. A snapshot holds the cluster as it is observed, a Change what the
 // nodes will look like, and Evaluate gives a verdict for every pod on the

@@ -172,8 +172,8 @@ func (e *evaluation) outcome(node changedNode, pod *snapshot.Pod, owner snapshot
 	return v
 }
 
-// taintEviction says what the taint-eviction controller and, for a pod of a DaemonSet, the
-// DaemonSet controller do.
+// taintEviction records the effect of the taint-eviction controller and, for a pod of a DaemonSet,
+// of the DaemonSet controller.
 func (e *evaluation) taintEviction(v *PodVerdict, node changedNode, by basis) {
 	if node.tainted {
 		j := e.judge(node, by.scheduling)
@@ -213,7 +213,7 @@ func (e *evaluation) selects(pod *snapshot.Pod) bool {
 	return e.change.Selects == nil || e.change.Selects(pod)
 }
 
-// consequences fills in what it means that a pod leaves.
+// consequences fills in the consequences of evicting a pod.
 func (e *evaluation) consequences(v *PodVerdict, s *snapshot.Scheduling) {
 	switch {
 	case v.Pod.Completed:
@@ -355,7 +355,7 @@ func either(a, b func(*snapshot.Pod) bool) func(*snapshot.Pod) bool {
 
 func (e *evaluation) mayLeave(name string) func(*snapshot.Pod) bool {
 	_, after := e.taints(name)
-	// Only NoExecute makes a pod leave a node that is not drained.
+	// On a node that is not drained, only NoExecute evicts pods.
 	if !slices.ContainsFunc(after, func(t corev1.Taint) bool { return t.Effect == corev1.TaintEffectNoExecute }) {
 		if len(e.change.Tolerations) == 0 {
 			return nil

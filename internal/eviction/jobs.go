@@ -60,7 +60,7 @@ func fateByFailures(j *snapshot.Job, disrupted bool, evicted, perhaps int) jobFa
 	return all[0]
 }
 
-// String says what fails, and by which limit.
+// String returns what fails, and the limit that it exceeds.
 func (f jobFate) String() string {
 	if f.limit == "" {
 		return f.fails

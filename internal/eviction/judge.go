@@ -32,7 +32,7 @@ type judgement struct {
 	untouched bool
 }
 
-// judge says what the taint-eviction controller does with a pod of these
+// judge returns the decision of the taint-eviction controller on a pod with these
 // tolerations when its node's taints change from before to after. Both lists
 // may hold taints of any effect; only NoExecute evicts.
 func judge(tolerations []corev1.Toleration, before, after []corev1.Taint, comparison Comparison) judgement {
@@ -123,7 +123,7 @@ func running(j judgement) judgement {
 
 // tolerance repeats the controller's own steps on a list of NoExecute taints:
 // the first matching toleration of each taint, then the smallest of their
-// tolerationSeconds, where zero and less mean at once (getMinTolerationTime).
+// tolerationSeconds; zero and less evict immediately (getMinTolerationTime).
 func tolerance(tolerations []corev1.Toleration, taints []corev1.Taint, gate bool) judgement {
 	out := judgement{verdict: Stays}
 	for i := range taints {

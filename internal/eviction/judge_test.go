@@ -55,7 +55,7 @@ func TestJudge_theFirstMatchOfEachTaintDecides(t *testing.T) {
 			after: []string{"a=1:NoExecute"}, want: Stays,
 		},
 		{
-			// The first match has 60 s: the pod leaves after 60 s although a later one would keep it.
+			// The first match has 60s: the pod is evicted after 60s although a later toleration would keep it.
 			name: "Equal for 60 s before Exists for ever lasts for 60 s", tolerations: []corev1.Toleration{minute, forever},
 			after: []string{"a=1:NoExecute"}, want: EvictedAfter, seconds: 60, reason: "its later toleration a Exists:NoExecute would last longer",
 		},
@@ -229,7 +229,7 @@ func TestJudge_LtAndGtDependOnTheFeatureGate(t *testing.T) {
 			after: after, want: EvictedAfter, seconds: 30, reason: "; evicted after 60s if the feature gate TaintTolerationComparisonOperators is off; set comparison_operators",
 		},
 		{
-			// Gate on: the first match is Lt for 60 s. Gate off: the first match is Exists for ever.
+			// Gate on: the first match is Lt with 60s. Gate off: the first match is Exists without seconds.
 			name: "Lt for a while before Exists for ever is unknown while the gate is", tolerations: []corev1.Toleration{lasting(lessThan("cost", "10"), 60), exists("cost", noEx)},
 			after: after, want: Unknown, reason: "evicted after 60s if the feature gate TaintTolerationComparisonOperators is on, stays if it is off; set comparison_operators",
 		},

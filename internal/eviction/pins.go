@@ -7,12 +7,12 @@ import (
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
 )
 
-// Repin gives a verdict for each of a DaemonSet's pods that has to leave its node because
-// the template gets this node selector, sorted by node, namespace and name. Its controller
-// deletes them at once, whatever the update strategy and its maxUnavailable, and makes none
-// in their place (k8s.io/kubernetes v1.37.1 pkg/controller/daemon/daemon_controller.go,
-// podsShouldBeOnNode and NodeShouldRunDaemonPod). Pods of a template that is not known, and
-// those on nodes that it did not select before, are left out: the change does not do it.
+// Repin returns a verdict for each pod of a DaemonSet that is deleted because its template gets
+// this node selector, sorted by node, namespace and name. The DaemonSet controller deletes these
+// pods immediately, whatever the update strategy and its maxUnavailable, and does not recreate
+// them (k8s.io/kubernetes v1.37.1 pkg/controller/daemon/daemon_controller.go, podsShouldBeOnNode
+// and NodeShouldRunDaemonPod). Pods of an unknown template and pods on nodes that it did not select
+// before are left out: the change does not delete them.
 func Repin(s *snapshot.Snapshot, pods []*snapshot.Pod, selector map[string]string, comparison Comparison) *Report {
 	e := newEvaluation(s, Scenario{}, comparison)
 	repinned := map[*snapshot.Scheduling]*snapshot.Scheduling{}

@@ -12,9 +12,9 @@ import (
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
 )
 
-// Placements looks for nodes for the pods that come in the place of these once the
-// tolerations of their workload have changed. Of nodes that are about to change, the
-// taints say what they will carry; the others are as they are.
+// Placements looks for nodes for the pods that replace these once the tolerations of their workload
+// have changed. Nodes in taints get the taints listed there; other nodes keep the taints that they
+// have.
 func Placements(s *snapshot.Snapshot, pods []*snapshot.Pod, change Planned, taints map[string][]corev1.Taint, comparison Comparison) []placement.Placement {
 	planned := make(map[snapshot.WorkloadKey]Planned)
 	for _, p := range pods {

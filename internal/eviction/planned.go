@@ -19,18 +19,18 @@ type Planned struct {
 	// Before and After are the workload's own tolerations; what admission and
 	// controllers add to pods is seen on the live ones.
 	Before, After []corev1.Toleration
-	// Sure says that the pods carry them before any taint is written. Where it
-	// is not sure, a pod that would be saved by them gets the verdict Unknown.
+	// Sure is set where the pods have the new tolerations before any taint is written.
+	// Where it is not, a pod that only these would save gets the verdict Unknown.
 	Sure bool
 }
 
-// OfPod lays a change over the tolerations of a live pod, as the pod that comes for it will
-// have them. What admission put into the live one because its template had nothing of the
-// kind it does not put into one whose template does: it would be the first that matches.
+// OfPod applies a change to the tolerations of a running pod and returns those of its replacement.
+// Admission adds a default toleration to a pod whose template has none of the kind. A replacement
+// whose template has one gets no default, so the default of the running pod is removed: it would
+// be the first match.
 //
-// What admission gives to a pod that has no toleration of the kind, it gives to one whose
-// template loses its own, or one of every key (k8s.io/kubernetes v1.37.2
-// plugin/pkg/admission/defaulttolerationseconds/admission.go).
+// A replacement whose template loses its only toleration of the kind, or of every key, gets the
+// default (k8s.io/kubernetes v1.37.2 plugin/pkg/admission/defaulttolerationseconds/admission.go).
 func (p Planned) OfPod(live []corev1.Toleration) []corev1.Toleration {
 	out := p.ofPod(live)
 	for _, key := range []string{corev1.TaintNodeNotReady, corev1.TaintNodeUnreachable} {
@@ -56,7 +56,7 @@ func (p Planned) ofPod(live []corev1.Toleration) []corev1.Toleration {
 	}))
 }
 
-// byDefault says whether a toleration looks like one of admission's
+// byDefault reports whether a toleration looks like a default of admission
 // (k8s.io/kubernetes v1.37.1 plugin/pkg/admission/defaulttolerationseconds/admission.go,
 // Admit, whose condition OfPod has as well).
 func byDefault(t corev1.Toleration) bool {

@@ -74,7 +74,7 @@ func TestEvaluate_claimsNothingThatUnsureTolerationsWouldChange(t *testing.T) {
 	}
 }
 
-// It is evicted immediately or after 300 s, and never kept.
+// The pod is evicted immediately or after 300s, and never kept.
 func TestLimits_aPodThatIsEvictedInAnyCaseIsCertain(t *testing.T) {
 	t.Parallel()
 	none, seconds := int64(0), lasting(exists("a", noEx), 300)

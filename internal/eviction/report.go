@@ -19,7 +19,7 @@ type Report struct {
 	Pods []PodVerdict
 	// Nodes are the names of the changed nodes, sorted.
 	Nodes []string
-	// Gaps says what could not be read.
+	// Gaps lists the reads that failed, as messages.
 	Gaps []string
 	// Deletes is set where drains delete the pods in place of evictions.
 	Deletes bool
@@ -133,7 +133,7 @@ func (s Summary) LostPods() Range {
 	return Range{Min: s.Lost + s.Preempting.Min + s.Ended.Min, Max: s.Lost + s.MayBeLost + s.Preempting.Max + s.Ended.Max}
 }
 
-// Evicted counts the pods that leave, but for completed ones.
+// Evicted returns how many pods are evicted, without completed ones.
 func (s Summary) Evicted() int { return s.EvictedNow + s.EvictedAfter + s.Drained }
 
 // Affected counts every verdict but Stays, but for completed pods.

@@ -21,7 +21,7 @@ func TestBudgets_countTheirPodsOverAllNodes(t *testing.T) {
 	taintBoth.Taints["n2"] = taintsOf("a:NoExecute")
 	mixed := tainting("n1", "a:NoExecute")
 	mixed.Drains = map[string]bool{"n2": true}
-	// Five pods of one budget: two on n1, three on n2, of which one has
+	// Five pods of one PodDisruptionBudget: two on n1, three on n2, of which one has
 	// completed and one tolerates the taint.
 	pods := func() []*snapshot.Pod {
 		return []*snapshot.Pod{
@@ -182,11 +182,11 @@ func zoo() *Report {
 func TestSummary_countsEveryVerdictAndWhatItMeans(t *testing.T) {
 	t.Parallel()
 	want := Summary{
-		// now, bare, stuck and bare-and-stuck leave at once.
+		// now, bare, stuck and bare-and-stuck are evicted immediately.
 		EvictedNow: 4, EvictedAfter: 1, Drained: 1, Unknown: 1, Stays: 1,
 		// bare and bare-and-stuck; done was no loss.
 		Lost: 2,
-		// done, at once.
+		// done, immediately.
 		Completed: 1,
 		// stuck; bare-and-stuck is lost, and counts once.
 		Pending: number(1), Unplaced: number(1),
@@ -197,7 +197,7 @@ func TestSummary_countsEveryVerdictAndWhatItMeans(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
-	// 4 at once + 1 later + 1 drained; with 1 unknown 7 of 9 pods are affected.
+	// 4 immediately + 1 later + 1 drained; with 1 unknown 7 of 9 pods are affected.
 	if got.Evicted() != 6 || got.Affected() != 7 {
 		t.Errorf("evicted %d, affected %d", got.Evicted(), got.Affected())
 	}

@@ -52,11 +52,11 @@ type AwayPod struct {
 	Where string
 }
 
-// Roll returns what rollouts come to that begin together, and how many new pods of all of them no node takes. New pods
-// compete for room with the old ones that still stand on the same nodes: as many as must be available
+// Roll returns the outcome of rollouts that begin together, and how many new pods of all of them no node takes. New pods
+// compete for room with the old ones still running on the same nodes: as many as must be available
 // (k8s.io/kubernetes v1.37.2 pkg/controller/deployment/rolling.go, reconcileNewReplicaSet and
-// reconcileOldReplicaSets). Which old pods stand the longest is a matter of chance: at least and at most are what
-// comes of it where the first, or the last, to go are those on nodes that may take a new pod. So is which
+// reconcileOldReplicaSets). Chance decides which old pods run the longest. The two ends of the range assume
+// that old pods on nodes that may take a new pod are deleted first, or last. Chance also decides which
 // rollout is ahead of another.
 func Roll(s *snapshot.Snapshot, rollouts []Rollout, comparison Comparison) (out []Rolled, missing placement.Range) {
 	r := newRolling(s, rollouts, comparison)

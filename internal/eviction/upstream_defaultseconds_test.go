@@ -16,8 +16,8 @@ import (
 
 // TestUpstream_defaultTolerationSeconds has the facts of TestForgivenessAdmission in
 // k8s.io/kubernetes v1.37.2 plugin/pkg/admission/defaulttolerationseconds/admission_test.go.
-// A live pod has both default tolerations, because its template had no tolerations. The
-// next pod has what the plug-in makes of the new template. The order is another one than
+// A running pod has both default tolerations, because its template had no tolerations. The
+// next pod has what the plug-in makes of the new template. The order differs from that
 // there, where the defaults come last: no other toleration of a case matches their taints.
 func TestUpstream_defaultTolerationSeconds(t *testing.T) {
 	t.Parallel()

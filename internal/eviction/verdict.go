@@ -10,21 +10,21 @@ import (
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
 )
 
-// Verdict says what becomes of a pod.
+// Verdict is the predicted outcome for a pod.
 type Verdict string
 
 // The five verdicts.
 const (
-	// Stays: the change does not make the pod leave.
+	// Stays: the change does not evict the pod.
 	Stays Verdict = "stays"
 	// EvictedNow: the taint-eviction controller, or the DaemonSet controller, deletes
-	// it at once.
+	// it immediately.
 	EvictedNow Verdict = "evicted_now"
 	// EvictedAfter: it is deleted when its toleration has run out.
 	EvictedAfter Verdict = "evicted_after"
 	// Drained: it is evicted because its node is drained.
 	Drained Verdict = "drained"
-	// Unknown: the API does not show what decides; the reason says what.
+	// Unknown: the API does not show what decides; the reason names it.
 	Unknown Verdict = "unknown"
 )
 
@@ -88,13 +88,13 @@ type PodVerdict struct {
 	Reason string
 	// Doubt is what the API does not show, for Unknown.
 	Doubt Doubt
-	// Lost is set for a pod that leaves and that no controller makes again.
+	// Lost is set for an evicted pod that no controller recreates.
 	Lost bool
 	// Fails is what fails so that a Job does not make it again, "" for none, and OtherPods how many more pods the Job
 	// then deletes.
 	Fails     string
 	OtherPods int
-	// MayBeLost is set for a pod that leaves and that its controller may not recreate, and
+	// MayBeLost is set for an evicted pod that its controller may not recreate, and
 	// Perhaps is why, in a few words.
 	MayBeLost bool
 	Perhaps   string
@@ -113,14 +113,14 @@ type PodVerdict struct {
 	// which comes in its place: it was meant to be on the node.
 	Stranded bool
 	// OrderDependent is set where tolerations that the same run gives the pod's workload
-	// would make another verdict, and it is not sure that they come before the
-	// taints. The verdict is Unknown where they decide whether the pod leaves.
-	// SavedByTolerations is set beside Stranded where they would keep it from that.
+	// would make another verdict, and may be written after the taints. The verdict is
+	// Unknown where they decide whether the pod is evicted. SavedByTolerations is set
+	// beside Stranded where they would keep the pod from being stranded.
 	OrderDependent, SavedByTolerations bool
-	// Budget says which PodDisruptionBudget covers a pod that leaves, and what
-	// it is worth against this way of leaving. Empty where none does.
+	// Budget names the PodDisruptionBudget that covers an evicted pod, and how far it
+	// protects the pod from this kind of eviction. Empty without one.
 	Budget string
-	// Beyond is set where more of the budget's pods are evicted than it allows at once.
+	// Beyond is set where the change evicts more pods of the PodDisruptionBudget than it allows.
 	Beyond *Beyond
 }
 
@@ -128,19 +128,19 @@ type PodVerdict struct {
 type Beyond struct {
 	Name    string
 	Allowed int
-	// Obeyed is set where a drain waits for the budget; taint eviction and deletion bypass it.
+	// Obeyed is set where a drain waits for the PodDisruptionBudget; taint eviction and deletion bypass it.
 	Obeyed bool
 }
 
-// Leaves says whether the pod is going to be deleted.
+// Leaves reports whether the pod is deleted.
 func (v PodVerdict) Leaves() bool {
 	return v.Verdict == EvictedNow || v.Verdict == EvictedAfter || v.Verdict == Drained
 }
 
-// Rejected reports whether the pod leaves and its namespace does not let its controller make another one.
+// Rejected reports whether the pod is evicted and its namespace does not let its controller create another one.
 func (v PodVerdict) Rejected() bool { return v.Leaves() && v.NoPlace && !v.Owner.DaemonSet() }
 
-// Plain says that there is nothing to tell about the pod.
+// Plain reports whether a message has nothing to add about the pod.
 func (v PodVerdict) Plain() bool {
 	return v.Verdict == Stays && !v.NoPlace && !v.Misscheduled && !v.Stranded && !v.OrderDependent && !v.Pod.Terminating
 }

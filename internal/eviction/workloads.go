@@ -15,10 +15,10 @@ import (
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/toleration"
 )
 
-// WorkloadAnswer says what the live pods of one workload make of taints.
+// WorkloadAnswer reports how the running pods of one workload tolerate taints.
 type WorkloadAnswer struct {
 	snapshot.WorkloadKey
-	// Pods is how many live pods were asked.
+	// Pods is the number of running pods.
 	Pods int
 	// Differ is set where they do not all give the same answers, as in the middle
 	// of a rollout. Of each taint the least tolerant pod answers.
@@ -31,7 +31,7 @@ type WorkloadAnswer struct {
 	Taints []TaintAnswer
 }
 
-// TaintAnswer says what a list of tolerations makes of one taint.
+// TaintAnswer reports how a list of tolerations tolerates one taint.
 type TaintAnswer struct {
 	Taint corev1.Taint
 	// Lasts is toleration.Untolerated, a number of seconds, or
@@ -49,11 +49,10 @@ type TaintAnswer struct {
 	Uncertain bool
 }
 
-// Answers asks the live pods, of those that concern the caller, what they make
-// of taints, and rolls the answers up by workload; a pod without a controller is
-// a workload of kind Pod. They are sorted by namespace, kind and name. Pods that
-// wait for a node are asked too; those that are being deleted or have run to
-// their end are not.
+// Answers returns how the running pods that concern the caller tolerate taints, by
+// workload; a pod without a controller is a workload of kind Pod. Workloads are
+// sorted by namespace, kind and name. Pods that wait for a node count too; pods
+// that are being deleted or have completed do not.
 func Answers(s *snapshot.Snapshot, taints []corev1.Taint, concerns func(*snapshot.Pod) bool, comparison Comparison) []WorkloadAnswer {
 	q := question{taints: taints, gates: []bool{comparison == ComparisonOn}, known: map[*snapshot.Scheduling][][]TaintAnswer{}}
 	if comparison == ComparisonUnknown {
