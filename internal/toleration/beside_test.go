@@ -10,8 +10,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// TestMerge_besideForeignEntries: where an entry of the same identity and other seconds stood
-// before ours was written, that one never becomes ours, even while ours is missing.
+// TestMerge_besideForeignEntries: an entry of the same identity and other seconds that was in the
+// list before the owned one is never owned, even while the owned one is missing.
 func TestMerge_besideForeignEntries(t *testing.T) {
 	t.Parallel()
 	theirs := tols(t, "a=1:NoExecute for 30s")

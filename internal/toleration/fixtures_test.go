@@ -211,7 +211,7 @@ func (c Claim) naming(key string, effect corev1.TaintEffect) Claim {
 }
 func (c Claim) along(path string) Claim { c.Path = path; return c }
 
-// importing says which entries were imported, with the generations of their marks.
+// importing adds an imported entry, with the generations of its marks.
 func (c Claim) importing(t *testing.T, notation string, generations ...string) Claim {
 	t.Helper()
 	imported := map[ID][]string{IDOf(tol(t, notation)): generations}

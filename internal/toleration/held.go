@@ -51,8 +51,8 @@ func (c Claim) Current(id string) (generations map[string]bool, all bool) {
 	return generations, all
 }
 
-// proves reports whether the resource has written a mark. That it retires is not asked: builds
-// before that was proved wrote such marks too, and what is ours goes in any case.
+// proves reports whether the resource has written a mark. Retiring is not compared: builds from before
+// it was part of the proof wrote such marks too, and owned entries are removed in any case.
 func (c Claim) proves(mark Mark) bool {
 	if c.Seal.Proves(mark.Sealed()) {
 		return true

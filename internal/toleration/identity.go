@@ -71,7 +71,7 @@ func (id *ID) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// Equal says whether two tolerations are the same in every respect.
+// Equal reports whether two tolerations are the same in every respect.
 func Equal(a, b corev1.Toleration) bool {
 	return IDOf(a) == IDOf(b) && equalSeconds(a.TolerationSeconds, b.TolerationSeconds)
 }
@@ -88,13 +88,13 @@ func Sort(tolerations []corev1.Toleration) []corev1.Toleration {
 	return tolerations
 }
 
-// Contains says whether the list holds exactly this toleration.
+// Contains reports whether the list holds exactly this toleration.
 func Contains(list []corev1.Toleration, t corev1.Toleration) bool {
 	return find(list, t) >= 0
 }
 
 // find returns the index of the last entry that is exactly this one, or -1.
-// Where another writer wrote the same before us, ours is the later one.
+// Where another writer wrote the same entry first, the later one is owned.
 func find(list []corev1.Toleration, t corev1.Toleration) int {
 	for i, one := range slices.Backward(list) {
 		if Equal(one, t) {
@@ -104,7 +104,7 @@ func find(list []corev1.Toleration, t corev1.Toleration) int {
 	return -1
 }
 
-// Covers says whether one toleration makes another one superfluous: it matches
+// Covers reports whether one toleration makes another one superfluous: it matches
 // every taint that the other matches, and for at least as long.
 func Covers(one, other corev1.Toleration) bool {
 	if one.Effect != "" && one.Effect != other.Effect || lasting(one) < lasting(other) {
@@ -123,7 +123,7 @@ func Covers(one, other corev1.Toleration) bool {
 	}
 }
 
-// CoveredBy says whether some entry of a list covers a toleration.
+// CoveredBy reports whether some entry of a list covers a toleration.
 func CoveredBy(list []corev1.Toleration, t corev1.Toleration) bool {
 	return slices.ContainsFunc(list, func(one corev1.Toleration) bool { return Covers(one, t) })
 }

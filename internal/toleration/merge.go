@@ -19,21 +19,21 @@ type Claim struct {
 	// Owner and Generation are written into the marks.
 	Owner      string
 	Generation string
-	// Seal proves marks. An entry that is not wanted is ours by a mark with a proof alone.
+	// Seal proves marks. An entry that is not wanted is owned only by a mark with a proof.
 	Seal record.Seal
 	// Path is where the list stands, empty for the one that is known for the
 	// kind of object.
 	Path string
 	// Tolerations must be in the list.
 	Tolerations []corev1.Toleration
-	// TakeOver makes wanted entries of the same owner and another generation
-	// ours, as a create does: an earlier create was killed, or the object is
+	// TakeOver makes the claim own wanted entries of the same owner and another
+	// generation, as a create does: an earlier create was killed, or the object is
 	// being replaced by a new one.
 	TakeOver bool
 	// Imported holds the entries that were taken into the state without a write,
 	// with the generations of their marks ("" for none).
 	Imported map[ID][]string
-	// Release gives up everything that is ours, as a destroy does.
+	// Release gives up all owned entries, as a destroy does.
 	Release bool
 	// Named are taints that a configuration or a state names: what tolerates one of them by
 	// its key and retires goes when it is needed no more, whatever resource has left it, if one of Known
@@ -59,23 +59,23 @@ type Merged struct {
 	Changed, Template bool
 	// Conflicts make the whole merge void: nothing may be written.
 	Conflicts []Conflict
-	// TakenOver are entries of an earlier generation that the claim takes over.
-	// Retiring ones are not among them: nothing holds on to these.
+	// TakenOver are entries of an earlier generation that the claim adopts, without
+	// retiring ones: no resource needs to keep these.
 	TakenOver []corev1.Toleration
-	// Missing are the wanted entries that were not there, Retired the ones that
-	// stay only because pods live by them, Removed the ones that went.
+	// Missing are the wanted entries that were not there, Retired those kept only
+	// because a taint needs them, Removed those that were removed.
 	Missing, Retired, Removed []corev1.Toleration
 }
 
 // Merge changes only what the claim owns in a list of tolerations: foreign
 // entries and their order stay as they are, and new ones are appended. An entry
-// that is not wanted any more goes, unless one of the live taints would be
-// tolerated for a shorter time without it: then it stays, marked as retiring.
+// that is not wanted any more is removed, unless one of the live taints would be
+// tolerated for a shorter time without it: then it is kept, and its mark is retiring.
 // Retiring entries of others stay, but for those of the claim's named taints whose resource
-// is known. What a foreign entry covers is not written: it would restart pods for nothing.
+// is known. An entry that a foreign one covers is not written: it would restart pods for nothing.
 //
-// live are the taints that the workload's pods live with; none takes everything
-// unwanted away at once. Merging again changes nothing.
+// live are the taints of the nodes that the workload's pods run on; without any, all
+// unwanted entries are removed immediately. Merging again changes nothing.
 func Merge(list []corev1.Toleration, record Record, claim Claim, live []corev1.Taint, comparison bool) Merged {
 	m := &merge{claim: claim, list: slices.Clone(list), comparison: comparison}
 	for _, mark := range record {
@@ -126,20 +126,20 @@ func (c Claim) On(object string) Claim {
 	return c
 }
 
-// Owns says whether the record holds an entry of the claim. Of unmarked entries
-// that a release gives up no record tells: on an object that is not meant they
-// are not known to be ours.
+// Owns reports whether the record holds an entry of the claim. A record has nothing
+// on entries without a mark that a release gives up: on an object that the claim does
+// not name they are not known to be owned.
 func (c Claim) Owns(record Record) bool {
 	return slices.ContainsFunc(record, c.owns)
 }
 
-// unmarked says whether an entry without a mark is ours, because it was taken into the state like
-// that, and the import has seen it on this object.
+// unmarked reports whether an entry without a mark is owned, because it was imported like that and
+// the import has seen it on this object.
 func (c Claim) unmarked(id ID) bool {
 	return slices.Contains(c.Imported[id], "") && c.Seal.Saw(id.Unmarked(c.Path))
 }
 
-// owns says whether a mark is ours.
+// owns reports whether the claim owns the entry of a mark.
 func (c Claim) owns(mark Mark) bool {
 	if mark.Path != c.Path || mark.Generation == "" {
 		return false
@@ -176,8 +176,8 @@ func (m *merge) markOf(id ID) int {
 	return slices.IndexFunc(m.marks, func(mark Mark) bool { return mark.ID() == id })
 }
 
-// foreign says whether the entry at this place is not owned: it carries no mark,
-// and will get none because it was imported.
+// foreign reports whether the entry at this place is not owned: it has no mark,
+// and gets none for being imported.
 func (m *merge) foreign(at int) bool {
 	if id := IDOf(m.list[at]); m.claim.unmarked(id) && m.claim.wants(id) {
 		return false
@@ -185,10 +185,10 @@ func (m *merge) foreign(at int) bool {
 	return !slices.ContainsFunc(m.marks, func(mark Mark) bool { return stands(m.list, mark) == at })
 }
 
-// stands returns where the marked entry stands, or -1. Where it does not stand as
-// it was written, the last one of its identity is it: another writer has changed its
-// seconds. To write ours behind that one would be for nothing, as the first
-// match decides.
+// stands returns the place of the marked entry, or -1. Where the list does not have
+// it as it was written, the last one of its identity counts: another writer has changed
+// its seconds. Appending the wanted entry would have no effect, as the first match
+// decides.
 func stands(list []corev1.Toleration, mark Mark) int {
 	if at := find(list, mark.Toleration()); at >= 0 || mark.Beside {
 		return at
@@ -201,7 +201,7 @@ func stands(list []corev1.Toleration, mark Mark) int {
 	return -1
 }
 
-// covered says whether a foreign entry covers a toleration.
+// covered reports whether a foreign entry covers a toleration.
 func (m *merge) covered(t corev1.Toleration) bool {
 	for i := range m.list {
 		if Covers(m.list[i], t) && m.foreign(i) {
@@ -221,7 +221,7 @@ func (c Claim) mark(t corev1.Toleration) Mark {
 	return mark
 }
 
-// put makes a toleration stand in the list.
+// put adds a toleration to the list, or corrects the entry that is there for it.
 func (m *merge) put(t corev1.Toleration) {
 	at := m.markOf(IDOf(t))
 	if at < 0 {
@@ -257,7 +257,7 @@ func (m *merge) put(t corev1.Toleration) {
 	m.marks[at] = mark
 }
 
-// putUnmarked makes a toleration stand in the list that no mark is about.
+// putUnmarked adds a toleration that has no mark to the list.
 func (m *merge) putUnmarked(t corev1.Toleration) {
 	place, mark := -1, m.claim.mark(t)
 	if m.claim.unmarked(IDOf(t)) {
@@ -292,10 +292,10 @@ func (m *merge) imported(t corev1.Toleration) int {
 	return -1
 }
 
-// takeImported marks imported entries that carry no mark and are given up by a
-// destroy, so that they are taken away like the others. Of several that are the
-// same only the first one ever decides: the others go. One that differs in
-// seconds from what the state holds is another owner's.
+// takeImported adds marks for imported entries without one that a destroy gives
+// up, so that they are removed like the others. Of several that are the same only
+// the first one ever decides: the others are removed. An entry whose seconds differ
+// from those in the state is another owner's.
 func (m *merge) takeImported() bool {
 	if !m.claim.Release {
 		return false
@@ -318,7 +318,7 @@ func (m *merge) takeImported() bool {
 	return len(taken) > 0
 }
 
-// holds says whether an entry is as the state has it, as far as that is told.
+// holds reports whether an entry is as in the state, as far as the state has one.
 func (c Claim) holds(t corev1.Toleration) bool {
 	told := false
 	for _, one := range c.Tolerations {
@@ -382,7 +382,7 @@ func (m *merge) retire(live []corev1.Taint) {
 	m.retired, m.removed = retired, append(m.removed, removed...)
 }
 
-// shorter says whether a list tolerates one of the live taints for a shorter
+// shorter reports whether a list tolerates one of the live taints for a shorter
 // time than another list does. PreferNoSchedule keeps no pod away.
 func (m *merge) shorter(list, than []corev1.Toleration, live []corev1.Taint) bool {
 	return slices.ContainsFunc(live, func(t corev1.Taint) bool {

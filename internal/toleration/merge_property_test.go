@@ -293,8 +293,8 @@ func TestMerge_expandThenContractEndsWithWhatIsWanted(t *testing.T) {
 			t.Fatalf("%s: %v became %v", taint.Format(before), write(first.Tolerations), write(expanded.Tolerations))
 		}
 		contracted := Merge(expanded.Tolerations, expanded.Record, claim, []corev1.Taint{after}, gate)
-		// One more step, once the pods no longer live by the taint either, leaves
-		// nothing that was not wanted.
+		// One more step, once the pods no longer need to tolerate the taint, leaves
+		// only wanted entries.
 		end := Merge(contracted.Tolerations, contracted.Record, claim, nil, gate)
 		var wanted []corev1.Toleration
 		for _, x := range next {

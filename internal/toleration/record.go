@@ -17,7 +17,7 @@ import (
 // pod. It is written in the same patch as the tolerations.
 const OwnedAnnotation = "kubetaint.io/owned-tolerations"
 
-// Mark says who owns one entry.
+// Mark names the owner of one entry.
 type Mark struct {
 	Key      string                    `json:"key,omitempty"`
 	Operator corev1.TolerationOperator `json:"operator"`
@@ -27,15 +27,15 @@ type Mark struct {
 	// Path is where the list stands, on objects that have several; empty for
 	// the one that is known for the kind.
 	Path string `json:"path,omitempty"`
-	// Beside is set where an entry of the same identity and other seconds stood
-	// there from elsewhere: one whose seconds are not ours is not ours then.
+	// Beside is set where another writer's entry of the same identity and other seconds
+	// was in the list before: only an entry with the seconds of the mark is owned then.
 	Beside bool `json:"beside,omitempty"`
 	// Owner is the id of the resource, the same at every create of it.
 	Owner string `json:"owner"`
 	// Generation is random and fresh at every create.
 	Generation string `json:"generation"`
 	// Retiring marks an entry that no resource wants any more and that pods still
-	// live by: it goes with the step that makes it unneeded, whatever resource takes it.
+	// need: the step that makes it unneeded removes it, whatever resource takes that step.
 	Retiring bool `json:"retiring,omitempty"`
 	// Proof shows that the resource itself has written the mark. See record.Seal.
 	Proof string `json:"proof,omitempty"`
@@ -78,7 +78,7 @@ func (r Record) String() string {
 	})
 }
 
-// Retiring says whether an entry of the record waits to be taken away.
+// Retiring reports whether the record has an entry that is to be removed later.
 func (r Record) Retiring() bool {
 	return slices.ContainsFunc(r, func(m Mark) bool { return m.Retiring })
 }

@@ -29,9 +29,9 @@ func TestSeal_tellsOurMarksFromCopies(t *testing.T) {
 		claim  Claim
 		object string
 		live   []corev1.Taint
-		// left says that the toleration is still there, and owns that it is ours.
+		// left is set where the toleration is still there, and owns where it is owned.
 		left, owns bool
-		// proves says that the mark that is left proves that it is of this claim.
+		// proves is set where the remaining mark proves that this claim owns the entry.
 		proves bool
 	}{
 		"ours is believed and goes":                         {claim: none, object: "Deployment/a", owns: true},
