@@ -35,14 +35,14 @@ func TestUnattended(t *testing.T) {
 	}
 }
 
-// TestNext_whereNoControllerActs: what would be deleted does not come back, so that a rollout
-// that replaces machines does not begin; the others wait for nothing.
+// TestNext_whereNoControllerActs: deleted machines would not be replaced, so a rollout that replaces
+// machines does not begin; the other strategies wait for nothing.
 func TestNext_whereNoControllerActs(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
 		strategy Strategy
 		machines int
-		// reconciled says that a controller has acted earlier.
+		// reconciled is set where a controller has acted earlier.
 		reconciled bool
 		stops      bool
 	}{

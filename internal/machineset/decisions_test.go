@@ -21,7 +21,7 @@ import (
 // wantedTaint is what the template has, and oldTaint what machines had before.
 const wantedTaint, oldTaint = "team=b:NoExecute", "team=a:NoExecute"
 
-// scene is a MachineSet whose template is as wanted, in the middle of a rollout. Each machine
+// scene is a MachineSet with the wanted template, in the middle of a rollout. Each machine
 // is a name with words: old, deleting, failed, provisioning, nodeless, unready, bare (its node
 // lacks the taint), stale (its node has the old one), joining, chosen. Without any it is new
 // and serves.

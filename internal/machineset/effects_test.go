@@ -42,7 +42,7 @@ func TestDeviations_tellHowMachinesAndNodesDiffer(t *testing.T) {
 	if o.Machines[0].Taints = nil; Deviations(o, desire(t, Rolling, wantedTaint))["a"] != taint.Missing {
 		t.Errorf("a machine without any entry differs as %v", Deviations(o, desire(t, Rolling, wantedTaint)))
 	}
-	// A mark on the node says that another writer looks after it there.
+	// A mark on the node shows that another writer manages the taint there.
 	o = scene(t, Rolling, 1, 1, 0, "a stale")
 	o.Nodes["node-a"].Record = taint.Record{{Key: "team", Effect: "NoExecute", Owner: "other", Generation: "g9"}}
 	if got := Deviations(o, desire(t, Rolling, wantedTaint)); len(got) > 0 {

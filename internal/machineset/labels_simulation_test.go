@@ -10,7 +10,7 @@ import (
 )
 
 // labels brings the labels of a claim to the cloud while its controllers do their work, another
-// writer edits labels that are not ours, adds machines and deletes some.
+// writer edits labels that are not owned, adds machines and deletes some.
 func (c *cloud) labels(t *testing.T, claim label.Claim) {
 	t.Helper()
 	grow := 2

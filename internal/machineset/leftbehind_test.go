@@ -16,8 +16,8 @@ import (
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
 )
 
-// TestLeftBehind: what the record has to hold, since nothing else in the cluster tells whose it
-// was.
+// TestLeftBehind: the record must hold these taints, since nothing else in the cluster shows their
+// owner.
 func TestLeftBehind(t *testing.T) {
 	t.Parallel()
 	const left = "team=a:NoSchedule"

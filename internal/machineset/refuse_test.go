@@ -26,7 +26,7 @@ func TestRefuse(t *testing.T) {
 		// refused are the strategies with which it is.
 		refused []Strategy
 		why     string
-		// another says that another strategy is named.
+		// another is set where another strategy is named.
 		another bool
 	}{
 		"what no other writer manages is not":         {func(*Set) {}, nil, "", false},

@@ -54,8 +54,8 @@ func TestNext_recordsWhatMachinesKeep(t *testing.T) {
 		// recorded something.
 		recorded, foreign bool
 		change            func(o *Observed, d *Desired)
-		// want is the record that the first patch writes, none for an empty one, "no write"
-		// for no patch of the record; template says whether the patch writes the template.
+		// want is the record that the first patch writes, none for an empty one, "no write" for
+		// no patch of the record; template is set where the patch writes the template.
 		want     string
 		template bool
 	}{

@@ -65,7 +65,7 @@ var rollouts = map[string]struct {
 
 const foreign = "vendor=x:NoSchedule"
 
-// begun is a cloud whose machines have a state of ours, beside foreign taints.
+// begun is a cloud whose machines have owned taints, beside foreign ones.
 func begun(t *testing.T, seed uint64, machines int, from string) *cloud {
 	t.Helper()
 	c := newCloud(seed, machines, taintsOf(t, foreign)...)
@@ -110,8 +110,8 @@ func TestNext_ends(t *testing.T) {
 	}
 }
 
-// TestNext_endsWhateverOthersEdit: what others change in the middle, in the template, in
-// machines and on nodes, is not waited for, and what is ours ends as wanted.
+// TestNext_endsWhateverOthersEdit: Next does not wait for changes that other writers make during the
+// rollout, in the template, in machines and on nodes, and the owned taints end in sync.
 func TestNext_endsWhateverOthersEdit(t *testing.T) {
 	t.Parallel()
 	for name, how := range rollouts {

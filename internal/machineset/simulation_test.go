@@ -36,9 +36,9 @@ func seeds(t *testing.T, few uint64) uint64 {
 }
 
 // cloud is a small Machine API: one MachineSet, and controllers that do one thing
-// at a time in random order, with the habits of the real ones: all that is missing
-// is made at once, all that is too many is deleted at once, a deleted machine is
-// replaced at once, and nodelink adds and does no more.
+// at a time in random order, with the habits of the real ones: missing machines are
+// all created immediately, surplus ones all deleted immediately, a deleted machine is
+// replaced immediately, and nodelink only adds.
 type cloud struct {
 	r   *rand.Rand
 	set Set
@@ -50,7 +50,7 @@ type cloud struct {
 	made     int
 	// edits are how often another writer still changes something in the middle.
 	edits int
-	// going is how many machines were being deleted at once, at most.
+	// going is the largest number of machines that were being deleted in parallel.
 	going   int
 	deleted int
 }
@@ -78,7 +78,7 @@ func (c *cloud) observed() Observed {
 	return o
 }
 
-// step lets one controller do one thing, and says whether there was one.
+// step lets one controller do one thing, and reports whether there was one.
 func (c *cloud) step() bool {
 	moves := c.moves()
 	if len(moves) == 0 {
@@ -287,7 +287,7 @@ func (c *cloud) run(t *testing.T, d Desired, killBefore, least int) (writes int,
 	return 0, false
 }
 
-// meddle lets another writer change taints and labels that are not ours: in the template, in a
+// meddle lets another writer change taints and labels that are not owned: in the template, in a
 // machine or on its node.
 func (c *cloud) meddle() {
 	if c.edits == 0 || c.r.IntN(3) > 0 {
