@@ -69,7 +69,7 @@ func TestRollOut_writesAgainWhatMeetsAnotherWriteAtItsEnd(t *testing.T) {
 	})
 }
 
-// TestRollOut_tellsOfTheBudgetThatHoldsADrain, and lists budgets now and then.
+// TestRollOut_tellsOfTheBudgetThatHoldsADrain also checks that PodDisruptionBudgets are listed only now and then.
 func TestRollOut_tellsOfTheBudgetThatHoldsADrain(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

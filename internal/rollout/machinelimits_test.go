@@ -35,7 +35,7 @@ func annotated(key, value string) func(*unstructured.Unstructured) {
 	}
 }
 
-// TestRollOut_writesNothingThatIsNotItsToWrite, and says why.
+// TestRollOut_writesNothingThatIsNotItsToWrite also checks the reason that the error gives.
 func TestRollOut_writesNothingThatIsNotItsToWrite(t *testing.T) {
 	t.Parallel()
 	no := errors.New("no")
@@ -231,7 +231,7 @@ func TestRollOut_readsAgainWhatAWriteHasMet(t *testing.T) {
 				ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 				defer cancel()
 				err := RollOut(ctx, cluster, pool, rollingOut(machineset.InPlace), MachineHooks{})
-				// No controller says that it has seen the template.
+				// No controller reports that it has observed the template.
 				if late := new(MachinesError); !errors.As(err, &late) || !late.Controller {
 					t.Errorf("it ends with %v", err)
 				}

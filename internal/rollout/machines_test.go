@@ -234,7 +234,7 @@ func TestRollOut_goesOnAfterWhatOthersDo(t *testing.T) {
 	}
 }
 
-// fails says whether an error is the wanted one, or has its type.
+// fails reports whether an error is the wanted one, or has its type.
 func fails(err, want error) bool {
 	stopped, gone := new(StoppedError), new(SetGoneError)
 	switch {

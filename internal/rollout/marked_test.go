@@ -131,7 +131,7 @@ func TestMarkedBy(t *testing.T) {
 }
 
 // TestRun_waitsForLinked_waitsForThePodsOfEachLinkedResource: what this run plans for them counts,
-// and what their marks tell where it plans nothing.
+// and their marks count where it plans nothing.
 func TestRun_waitsForLinked_waitsForThePodsOfEachLinkedResource(t *testing.T) {
 	t.Parallel()
 	lost := func(api *testServer) { api.removePods("web") }
@@ -167,7 +167,7 @@ func TestRun_waitsForLinked_waitsForThePodsOfEachLinkedResource(t *testing.T) {
 		prepare func(*testServer)
 		shared  func(*planner.Shared)
 		status  int
-		// waits says that the wait does not end; it ends with an error where fails is set.
+		// waits is set where the wait does not end; it ends with an error where fails is set.
 		waits bool
 		fails error
 	}{
@@ -358,7 +358,7 @@ func TestRun_takesWhatRetiresOutOfWorkloads(t *testing.T) {
 	}
 }
 
-// TestPathOf_needsAKindThatIsKnownWhereNoPathIsWritten: a mark can stand on any object.
+// TestPathOf_needsAKindThatIsKnownWhereNoPathIsWritten: any object can have a mark.
 func TestPathOf_needsAKindThatIsKnownWhereNoPathIsWritten(t *testing.T) {
 	t.Parallel()
 	set := kube.Marked{Ref: workload.Ref{APIVersion: "apps/v1", Kind: "StatefulSet"}}

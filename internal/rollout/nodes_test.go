@@ -27,7 +27,7 @@ const generation = "g2"
 var gpu = corev1.Taint{Key: "dedicated", Value: "gpu", Effect: corev1.TaintEffectNoSchedule}
 
 // gpuPool puts dedicated=gpu:NoSchedule on all nodes with the label pool=gpu, and
-// takes it off where it is ours on others.
+// removes it from others where it is owned.
 func gpuPool() planner.NodeTaints {
 	return planner.NodeTaints{
 		Target: planner.Target{Selector: labels.SelectorFromSet(labels.Set{"pool": "gpu"})},

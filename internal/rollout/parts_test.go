@@ -245,7 +245,7 @@ func TestStates_areSorted(t *testing.T) {
 	}
 }
 
-// TestRun_count ends a run that writes the same object again and again.
+// TestRun_count ends a run that keeps writing the same object.
 func TestRun_count(t *testing.T) {
 	t.Parallel()
 	r := newRun(nil, Request{Workloads: wanting(teamA, "web", "db")}, eviction.ComparisonOff)

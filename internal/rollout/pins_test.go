@@ -41,7 +41,7 @@ func pinning(pool string, names ...string) []Tolerations {
 	return out
 }
 
-// pinned is a StatefulSet whose pods require a pool; ours where we own that.
+// pinned is a StatefulSet whose pods require a pool, by an owned node selector or a foreign one.
 func pinned(s *appsv1.StatefulSet, pool string, ours bool) *appsv1.StatefulSet {
 	s.Spec.Template.Spec.NodeSelector = map[string]string{"pool": pool}
 	if ours {
@@ -129,7 +129,7 @@ func TestRun_pinsPodsToNodes(t *testing.T) {
 	}
 }
 
-// TestRun_takesLabelsFromNodesOnceNoPodRequiresThem: a pod that is lost could not come back.
+// TestRun_takesLabelsFromNodesOnceNoPodRequiresThem: a lost pod could not be recreated there.
 func TestRun_takesLabelsFromNodesOnceNoPodRequiresThem(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {

@@ -88,7 +88,7 @@ func TestEnforcePolicy(t *testing.T) {
 		taints string
 		there  []admission.Claim
 		claim  admission.Claim
-		// compares says that the cluster may compare values.
+		// compares is set where the cluster may compare values.
 		compares bool
 		// faults are the status of lists of nodes.
 		faults int

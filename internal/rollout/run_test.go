@@ -38,8 +38,8 @@ func tainting(notation string) *planner.NodeTaints {
 	}
 }
 
-// fromAToB changes the taint of the node and the tolerations of StatefulSets at
-// once, from a to b.
+// fromAToB changes the taint of the node and the tolerations of StatefulSets in one
+// request, from a to b.
 func fromAToB(names ...string) Request {
 	return Request{Nodes: tainting(teamB), Workloads: wanting(teamB, names...)}
 }
@@ -227,7 +227,7 @@ func TestRun(t *testing.T) {
 					a.editSet("web", func(s *appsv1.StatefulSet) { s.Spec.Template.Spec.Tolerations = nil })
 				}
 			},
-			// The pods of db follow at once.
+			// The pods of db follow immediately.
 			steps: []string{"add tolerations to web", "add tolerations to db"}, anyWaits: true, writes: []string{"web", "db", "web"},
 			tolerations: map[string]string{"db": "*" + teamA, "web": "*" + teamA},
 		},

@@ -27,7 +27,7 @@ type world struct {
 	r             *rand.Rand
 	names         []string
 	before, after string
-	// release gives everything up, together has one resource change both, and linked says that
+	// release gives everything up, together has one resource change both, and linked is set where
 	// the resource of the taints is linked to the one of the tolerations.
 	release, together, linked bool
 }

@@ -20,8 +20,8 @@ import (
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/test/fakeapi"
 )
 
-// testServer is an API server with a controller of StatefulSets, which replaces all pods at
-// once. Other writers act right before or right after a request of the rollout, so that
+// testServer is an API server with a controller of StatefulSets, which replaces all pods in
+// parallel. Other writers act right before or right after a request of the rollout, so that
 // they do in every run.
 type testServer struct {
 	*fakeapi.Server

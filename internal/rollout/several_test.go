@@ -115,7 +115,7 @@ func refuseMachineOf(set string) func(fakeapi.Request, int) int {
 	}
 }
 
-// TestRun_rollsSeveralMachineSetsOut in turn, as many at once as it may.
+// TestRun_rollsSeveralMachineSetsOut in turn, as many in parallel as the request permits.
 func TestRun_rollsSeveralMachineSetsOut(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {

@@ -130,12 +130,12 @@ func TestRun_checksTheLimitsForNodesThatHaveComeSince(t *testing.T) {
 		most int64
 		// stranding is set where pods that nothing comes in place of may be evicted.
 		stranding bool
-		// first says that a pod runs on the first node. A node comes once the first one is
-		// written, with so many pods, and the watch tells of pods much later where lags is set.
+		// first is set where a pod runs on the first node. A node comes once the first one is written,
+		// with so many pods, and the watch reports pods much later where lags is set.
 		first bool
 		pods  int
 		lags  bool
-		// has is a taint of ours that the node that comes has, and its pods tolerate.
+		// has is an owned taint that the node that comes has, and its pods tolerate.
 		has string
 		// reverted has another writer take the taint away from the first node then.
 		reverted bool
@@ -227,7 +227,7 @@ func TestRun_endsWithTheErrorOfARead(t *testing.T) {
 					api := newServer(t, aNode("n1", "gpu", "*"+teamA))
 					api.addSets(aSet("db", 1, "*"+teamA), aSet("web", 1, "*"+teamA))
 					for _, p := range api.podsOf("db") {
-						// A pod that stops no drain, and is gone at once.
+						// A pod that stops no drain, and is gone immediately.
 						p.Annotations = map[string]string{corev1.MirrorPodAnnotationKey: "x"}
 						api.Put(p)
 					}
