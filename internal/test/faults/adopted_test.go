@@ -36,7 +36,7 @@ func adoptedFromMachines() subject {
 const fromMachines = "adopted from Machines"
 
 // twoMachines are those of a MachineSet, with their nodes. All have the taint that is adopted, and one
-// that is not ours.
+// that is not owned.
 func twoMachines(api *fakeapi.Server) {
 	team := corev1.Taint{Key: "team", Value: "a", Effect: corev1.TaintEffectNoSchedule}
 	set := setOf("ms", 2, taint("team", "a", "NoSchedule"))

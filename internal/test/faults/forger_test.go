@@ -164,7 +164,7 @@ func (f *forger) member(annotation string) map[string]any {
 	return out
 }
 
-// aboutForeign makes a mark one of an entry that stands in these worlds and is not owned.
+// aboutForeign turns a mark into one for an entry that these worlds have and no resource owns.
 func (f *forger) aboutForeign(annotation string, mark map[string]any) {
 	switch annotation {
 	case taints.OwnedAnnotation:

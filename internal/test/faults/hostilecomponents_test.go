@@ -20,7 +20,7 @@ import (
 // One that is former is meant only by a configuration that names it.
 const componentKind = "Component"
 
-// componentRecords are the annotations that stand on a ConfigMap once for each component.
+// componentRecords are the annotations that a ConfigMap has once for each component.
 var componentRecords = []string{tolerations.OwnedAnnotation, label.OwnedAnnotation}
 
 // components are those of monitoring's ConfigMap, each with its own records.

@@ -213,7 +213,7 @@ func namesDamaged(d acctest.Diagnostics, key string) bool {
 }
 
 // forgeAll writes annotations on some objects. It returns the names of those whose records the
-// resource has to read and cannot.
+// resource must read and cannot.
 func (s *settled) forgeAll(f *forger, api *fakeapi.Server) (damaged []string) {
 	objects := annotatedObjects(api)
 	aim := objects[f.IntN(len(objects))].title()

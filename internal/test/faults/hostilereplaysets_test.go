@@ -49,7 +49,7 @@ func TestHostileMarksWrittenBack_onMachineSets(t *testing.T) {
 					pool(api)
 					time.Sleep(calm)
 					client := api.Client()
-					// Several requests are answered at once.
+					// Several requests are answered in parallel.
 					var lock sync.Mutex
 					client.OnAnswer(func(fakeapi.Request, int) {
 						lock.Lock()

@@ -142,7 +142,7 @@ func TestHostileMarks_ofAnImportedMachineSet(t *testing.T) {
 	}
 }
 
-// TestHostileMarks_ofANodeThatIsMadeAnew has a node come back under its name, outside the pool. Its
+// TestHostileMarks_ofANodeThatIsMadeAnew recreates a node under its name, outside the pool. Its
 // kubelet writes the mark of the one before, beside a taint that another writer has put there.
 func TestHostileMarks_ofANodeThatIsMadeAnew(t *testing.T) {
 	t.Parallel()

@@ -25,7 +25,7 @@ import (
 type placed struct {
 	workloads.Kind
 	namespace string
-	// path is where a configuration has to say that the tolerations are.
+	// path is where the tolerations are; a configuration must name it.
 	path string
 }
 

@@ -223,13 +223,13 @@ func without(v any, keys map[string][]string) {
 	}
 }
 
-// spare is the key of a toleration that is not owned, and that no taint needs: what would be
-// removed by a forged mark goes at once.
+// spare is the key of a toleration that is not owned, and that no taint needs: if a forged mark is
+// believed, it is removed immediately.
 const spare = "spare"
 
-// addSpare adds the toleration to all workloads, and where the resource writes taints alone also
-// one of a taint that it names, which others own: a record that says that it retires has it
-// removed with the taint, if the record is believed.
+// addSpare adds the toleration to all workloads, and where the resource writes only taints also one
+// for a taint that it names, which others own: a record with a retiring mark for it has it removed
+// with the taint, if the record is believed.
 func (s subject) addSpare(api *fakeapi.Server) {
 	keys := []string{spare}
 	switch s.typeName {
@@ -252,8 +252,8 @@ func (s subject) addSpare(api *fakeapi.Server) {
 	}
 }
 
-// rack is the key of a taint of Machines that is not owned, and not in their template: what
-// would be removed by a forged record of what they kept goes at once.
+// rack is the key of a taint of Machines that is not owned, and not in their template: if a forged
+// record of kept taints is believed, it is removed immediately.
 const rack = "rack"
 
 // addRack adds the taint to all Machines, where none of them is replaced.

@@ -15,7 +15,7 @@ import (
 func said(d acctest.Diagnostics) string { return d.Errors() + d.Warnings() }
 
 // TestPlan_isRightWithoutARefresh plans every operation as "terraform plan -refresh=false"
-// does: it says what a plan after a refresh says, and its apply ends as wanted.
+// does: the plan equals one after a refresh, and its apply ends in sync.
 func TestPlan_isRightWithoutARefresh(t *testing.T) {
 	t.Parallel()
 	for _, s := range subjects() {

@@ -15,8 +15,8 @@ import (
 )
 
 // TestRestored_aRollbackOfAWorkloadIsNamed rolls a Deployment back to what it was before the last
-// update, annotations included, as "kubectl rollout undo" does. The next plans name what came back and
-// is not removed.
+// update, annotations included, as "kubectl rollout undo" does. The next plans name the restored
+// entries, which are not removed.
 func TestRestored_aRollbackOfAWorkloadIsNamed(t *testing.T) {
 	t.Parallel()
 	web := object{"kind": "Deployment", "namespace": "shop", "name": "web"}

@@ -99,7 +99,7 @@ func through(client *fakeapi.Client) *acctest.Terraform {
 	}
 }
 
-// stage is one operation of a subject: where it begins, and where it has to end.
+// stage is one operation of a subject: where it begins, and where it must end.
 type stage struct {
 	subject
 	operation
@@ -200,8 +200,8 @@ func (s *stage) apply(t *testing.T, client *fakeapi.Client, i *acctest.Instance,
 	}
 }
 
-// end waits until the world has come to rest, and checks that it is as wanted and that
-// nothing is left to do. An end that has been found right is not planned for once more.
+// end waits until the world has come to rest, and checks that it is in sync and that nothing is
+// left to do. An end that has been found right is not planned for once more.
 func (s *stage) end(t *testing.T, api *fakeapi.Server, i *acctest.Instance) {
 	t.Helper()
 	time.Sleep(calm)

@@ -143,7 +143,7 @@ func (s *sequence) order(after bool) []*instance {
 	return out
 }
 
-// refusal stands in a plan whose apply writes nothing because pods would be stranded.
+// refusal is in a plan whose apply writes nothing because pods would be stranded.
 const refusal = "apply will refuse this"
 
 // TestSequences_evictOnlyWhomAPlanNames applies a random configuration, and a random change of it

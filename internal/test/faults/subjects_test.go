@@ -151,7 +151,7 @@ func toleration(key, value string) object {
 	return object{"key": key, "value": value}
 }
 
-// node is a node that carries a taint that is not ours.
+// node is a node with a taint that is not owned.
 func node(name string, labels map[string]string, taints ...corev1.Taint) *corev1.Node {
 	return &corev1.Node{
 		ObjectMeta: metav1.ObjectMeta{Name: name, Labels: labels, Annotations: map[string]string{"foreign": "kept"}},
@@ -171,7 +171,7 @@ func twoNodes(api *fakeapi.Server) {
 	)
 }
 
-// shop has workloads that tolerate what is not ours, on two nodes of a pool and on one
+// shop has workloads that tolerate a taint that is not owned, on two nodes of a pool and on one
 // beside it.
 func shop(kinds ...string) func(api *fakeapi.Server) {
 	return func(api *fakeapi.Server) {
@@ -236,7 +236,7 @@ func workload(kind string, tolerations ...corev1.Toleration) runtime.Object {
 		Strategy: appsv1.DeploymentStrategy{Type: appsv1.RollingUpdateDeploymentStrategyType}}}
 }
 
-// pool is a MachineSet with two machines and a taint that is not ours, and a Deployment
+// pool is a MachineSet with two machines and a taint that is not owned, and a Deployment
 // that runs on a node beside them.
 func pool(api *fakeapi.Server) {
 	api.Add(
@@ -246,7 +246,7 @@ func pool(api *fakeapi.Server) {
 	)
 }
 
-// setOf is a MachineSet with taints in its template, the first of which is not ours.
+// setOf is a MachineSet with taints in its template, the first of which is not owned.
 func setOf(name string, replicas int64, taints ...any) *unstructured.Unstructured {
 	labels := map[string]any{"machine.openshift.io/cluster-api-machineset": name}
 	return &unstructured.Unstructured{Object: map[string]any{

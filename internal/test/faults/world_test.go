@@ -93,7 +93,7 @@ func (w *world) lookAtMachines(api *fakeapi.Server, add func(string, metav1.Obje
 	}
 }
 
-// difference tells where another world differs. Fewer machines may have been made there,
+// difference returns where another world differs. Fewer machines may have been made there,
 // but not more.
 func (w world) difference(other world) string {
 	if other.made > w.made {
