@@ -104,7 +104,7 @@ func slimMachine(object *unstructured.Unstructured) *machineset.Machine {
 	m := &machineset.Machine{
 		Namespace: in.Namespace, Name: in.Name, UID: in.UID, ResourceVersion: in.ResourceVersion, Created: in.CreationTimestamp.Time,
 		Deleting: in.DeletionTimestamp != nil, Taints: in.Spec.Taints, Labels: in.Spec.Labels,
-		Chosen: in.Annotations[deleteMachineAnnotation] != "" || in.Annotations[oldDeleteMachineAnnotation] != "",
+		MarkedForDeletion: in.Annotations[deleteMachineAnnotation] != "" || in.Annotations[oldDeleteMachineAnnotation] != "",
 	}
 	_, m.NoDrain = in.Annotations[excludeDrainAnnotation]
 	if owner := metav1.GetControllerOf(&in); owner != nil && owner.Kind == "MachineSet" {

@@ -96,7 +96,7 @@ func TestSlimMachine_whatHoldsIt(t *testing.T) {
 		"a hook before the end":                         {"spec: {lifecycleHooks: {preTerminate: [{name: Backup, owner: etcd}]}}", machineset.Machine{Hooks: []string{"Backup of etcd"}}},
 		"an empty exclusion from drains counts as well": {"metadata: {annotations: {machine.openshift.io/exclude-node-draining: ''}}", machineset.Machine{NoDrain: true}},
 		"an empty mark to go first does not count":      {"metadata: {annotations: {machine.openshift.io/delete-machine: ''}}", machineset.Machine{}},
-		"any other mark to go first does":               {"metadata: {annotations: {machine.openshift.io/delete-machine: 'false'}}", machineset.Machine{Chosen: true}},
+		"any other mark to go first does":               {"metadata: {annotations: {machine.openshift.io/delete-machine: 'false'}}", machineset.Machine{MarkedForDeletion: true}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

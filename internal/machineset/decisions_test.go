@@ -65,7 +65,7 @@ func scene(t *testing.T, strategy Strategy, replicas, original, surge int, machi
 			case "others":
 				m.Taints, n.Taints = append(m.Taints, taintsOf(t, "vendor=x:NoSchedule")...), append(n.Taints, taintsOf(t, "vendor=y:NoSchedule")...)
 			case "chosen":
-				m.Chosen = true
+				m.MarkedForDeletion = true
 			default:
 				t.Fatalf("%q is not known", word)
 			}

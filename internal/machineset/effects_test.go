@@ -92,8 +92,8 @@ func TestPlan_tellsWhichMachinesChangeAndWhichGo(t *testing.T) {
 				tt.set(o.Set)
 			}
 			e := Plan(o, desire(t, tt.strategy, tt.want))
-			if names(e.Stale) != tt.stale || names(e.Leaving) != tt.leaving || len(e.Mends) != tt.mends {
-				t.Errorf("differ %q, go %q, and %d nodes are mended", names(e.Stale), names(e.Leaving), len(e.Mends))
+			if names(e.Stale) != tt.stale || names(e.Leaving) != tt.leaving || len(e.NodeRepairs) != tt.mends {
+				t.Errorf("differ %q, go %q, and %d nodes are mended", names(e.Stale), names(e.Leaving), len(e.NodeRepairs))
 			}
 			if e.Brings() != tt.brings || e.Changes() != tt.changes || e.Replaced != tt.replaced {
 				t.Errorf("brings %t, changes %t, replaces %t", e.Brings(), e.Changes(), e.Replaced)

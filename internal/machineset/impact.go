@@ -127,7 +127,7 @@ func changeOf(all []Affected) eviction.Scenario {
 				c.Taints[n.Name] = t.of(n).Apply(n.Taints)
 			}
 		}
-		for _, mend := range a.Effect.Mends {
+		for _, mend := range a.Effect.NodeRepairs {
 			c.Taints[mend.Node.Name] = mend.Taints
 		}
 		if coming, ok := a.coming(); ok {

@@ -108,8 +108,8 @@ type Effect struct {
 	// replaced, and otherwise written to in place.
 	Stale    []*Machine
 	Replaced bool
-	// Mends are the writes to nodes of machines that are in sync.
-	Mends []Intent
+	// NodeRepairs are the writes to nodes of machines that are in sync.
+	NodeRepairs []Intent
 	// Leaving are the machines that go, in order: those that are replaced, and with
 	// scale_to_zero all others too.
 	Leaving []*Machine
@@ -126,7 +126,7 @@ type Effect struct {
 
 // Changes reports whether anything is written at all.
 func (e Effect) Changes() bool {
-	return e.Template.Changed || len(e.Stale)+len(e.Mends) > 0 || e.Interrupted != nil || e.Records
+	return e.Template.Changed || len(e.Stale)+len(e.NodeRepairs) > 0 || e.Interrupted != nil || e.Records
 }
 
 // Brings reports whether the template has an owned entry that some machine, or the
@@ -140,7 +140,7 @@ func Plan(o Observed, d Desired) Effect {
 	v := viewOf(o, d)
 	e := Effect{Template: v.template, Strategy: v.strategy(), Replaced: v.strategy().Replaces()}
 	if e.Strategy != TemplateOnly {
-		e.Stale, e.Mends = v.old, v.repairNodes()
+		e.Stale, e.NodeRepairs = v.old, v.repairNodes()
 	}
 	e.Leaving, e.Gap = v.leaving(), v.gap()
 	_, e.Records = v.remnants()

@@ -143,7 +143,7 @@ func (c *cloud) sync() {
 // priority is that of the policy Random.
 func priority(m *Machine) int {
 	switch {
-	case m.Chosen || m.Failed():
+	case m.MarkedForDeletion || m.Failed():
 		return 50
 	case m.Node == "":
 		return 40
@@ -226,7 +226,7 @@ func (c *cloud) carry(i Intent) {
 			n.Taints = i.Taints
 		}
 	case Choose:
-		find().Chosen = true
+		find().MarkedForDeletion = true
 	case Delete:
 		find().Deleting = true
 		c.deleted++

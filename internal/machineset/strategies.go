@@ -99,7 +99,7 @@ func (v *view) surge() Decision {
 	}
 	var out []Intent
 	for _, m := range v.old {
-		if !m.Chosen {
+		if !m.MarkedForDeletion {
 			out = append(out, Intent{Kind: Choose, Machine: m, Reason: fmt.Sprintf("it is one of the last %d of %d", len(v.old), low)})
 		}
 	}

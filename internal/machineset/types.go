@@ -112,8 +112,8 @@ type Machine struct {
 	Taints []corev1.Taint
 	// Labels are those that nodelink puts on its node.
 	Labels map[string]string
-	// Chosen reports that it goes first when the set is scaled down.
-	Chosen bool
+	// MarkedForDeletion reports that it goes first when the set is scaled down.
+	MarkedForDeletion bool
 	// Hooks hold its drain or its end until their owners remove them.
 	Hooks []string
 	// NoDrain reports that its node is not drained: its pods are killed with it.

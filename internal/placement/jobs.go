@@ -79,7 +79,7 @@ func (s *simulation) endJob(job types.UID) {
 		case r.node < 0:
 			continue
 		case r.nominee:
-			s.dismiss(r)
+			s.withdrawNomination(r)
 		default:
 			s.remove(r.node, occupant{pod: r.pod, replacement: r})
 			s.used.release(r.binding)

@@ -21,8 +21,8 @@ func (s *simulation) nominate(r *replacement, node int32) {
 	s.nominees = append(s.nominees, r)
 }
 
-// dismiss takes the room of a nominee away.
-func (s *simulation) dismiss(r *replacement) {
+// withdrawNomination takes the room of a nominee away.
+func (s *simulation) withdrawNomination(r *replacement) {
 	s.remove(r.node, occupant{pod: r.pod, replacement: r, nominee: true})
 	r.nominee = false
 }
@@ -31,7 +31,7 @@ func (s *simulation) dismiss(r *replacement) {
 func (s *simulation) yield(to *replacement) {
 	for _, r := range s.nominees {
 		if r.nominee && r.class.demand.Priority < to.class.demand.Priority {
-			s.dismiss(r)
+			s.withdrawNomination(r)
 			r.node, r.yielded = -1, true
 			s.queue.push(r)
 		}
@@ -53,7 +53,7 @@ func (s *simulation) bindNominees() (bound, queued bool) {
 			continue
 		}
 		node := r.node
-		s.dismiss(r)
+		s.withdrawNomination(r)
 		switch {
 		case s.exhausted() || s.ask(r.class, node) == takes:
 			s.bind(r, node)

@@ -64,7 +64,7 @@ func (s *simulation) decide(order int) {
 		if one.node >= 0 {
 			s.remove(one.node, occupant{pod: one.pod})
 		}
-		s.expel(one)
+		s.evictUndecided(one)
 	}
 }
 
@@ -77,8 +77,8 @@ func (s *simulation) preemptUndecided(one *undecided) {
 	}
 }
 
-// expel counts an undecided pod as gone.
-func (s *simulation) expel(one *undecided) {
+// evictUndecided counts an undecided pod as gone.
+func (s *simulation) evictUndecided(one *undecided) {
 	s.isPreempted[one.pod] = true
 	s.quotas.release(s, one.pod)
 	if one.pod.Ready {

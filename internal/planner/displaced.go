@@ -102,7 +102,7 @@ func displaces(s *snapshot.Snapshot, step Step, taints map[string][]corev1.Taint
 		}
 		d.lose(on, change.OfPod(pod.Scheduling.Tolerations), comparison)
 		if w.Owner().DaemonSet() {
-			d.dismiss(on, change, comparison)
+			d.notePodsDeleted(on, change, comparison)
 		}
 		d.Shortened = !slices.ContainsFunc(d.Losses, func(l Loss) bool {
 			return toleration.Lasts(step.Merged.Removed, l.Taint, comparison != eviction.ComparisonOff) != toleration.Untolerated
@@ -147,9 +147,9 @@ func (d *Displaced) lose(taints []corev1.Taint, after []corev1.Toleration, compa
 	}
 }
 
-// dismiss notes the NoExecute taints that the template of a DaemonSet tolerates no more,
+// notePodsDeleted notes the NoExecute taints that the template of a DaemonSet tolerates no more,
 // whatever the pod itself does: admission may have given it more than its template has.
-func (d *Displaced) dismiss(taints []corev1.Taint, change eviction.Planned, comparison eviction.Comparison) {
+func (d *Displaced) notePodsDeleted(taints []corev1.Taint, change eviction.Planned, comparison eviction.Comparison) {
 	before, after := eviction.DaemonTolerations(change.Before, false), eviction.DaemonTolerations(change.After, false)
 	gate := comparison != eviction.ComparisonOff
 	for _, t := range taints {

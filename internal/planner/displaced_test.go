@@ -65,7 +65,7 @@ func TestDisplaces_podsThatLoseTolerationsImmediately(t *testing.T) {
 			w.Rolling.Manner = "later"
 			snapshot := aSnapshot([]*snapshot.Node{aNode(t, "a", "gpu", tt.taints...), aNode(t, "b", "cpu", tt.elsewhere...)}, aPod(t, w, "a1", "a", tt.pod...))
 			desired := tolerate(t, w, tt.wanted...)
-			desired.Now = !tt.later
+			desired.RemoveImmediately = !tt.later
 			var got []string
 			steps := Order(snapshot, Change{Workloads: []Tolerations{desired}}, eviction.ComparisonOff).Steps
 			for _, d := range PodsLosingTolerations(snapshot, steps, eviction.ComparisonOff) {
@@ -118,7 +118,7 @@ func TestDisplaces_judgesByTheNodesAsTheyAreByThen(t *testing.T) {
 				step.Pins.Removed = []string{"pool"}
 			}
 			taints := taint.Merged{Taints: taintsOf(t, tt.after...), Changed: true}
-			steps := []Step{{Kind: Switched, Nodes: NodePlan{Switches: []Switch{{Node: a, Merged: taints}}}}, step}
+			steps := []Step{{Kind: ApplyTaints, Nodes: NodePlan{Switches: []Switch{{Node: a, Merged: taints}}}}, step}
 			var got []string
 			for _, d := range PodsLosingTolerations(aSnapshot([]*snapshot.Node{a, aNode(t, "b", "cpu")}, pod), steps, eviction.ComparisonOff) {
 				got = append(got, writeDisplaced(d))

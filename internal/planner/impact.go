@@ -146,7 +146,7 @@ func (o *order) unlabel(l NodeLabels, expanded, contracted []template) {
 	if len(plan.Switches) == 0 {
 		return
 	}
-	o.shed(plan.removed(), expanded, contracted)
+	o.waitForRemovedLabels(plan.removed(), expanded, contracted)
 	o.plan.Steps = append(o.plan.Steps, Step{Kind: Unlabel, Labels: plan, Report: o.relabel(plan)})
 }
 
@@ -156,13 +156,13 @@ func (o *order) unlabelMachines(expanded, contracted []template) {
 	if step.Sets == 0 {
 		return
 	}
-	o.shed(removed, expanded, contracted)
+	o.waitForRemovedLabels(removed, expanded, contracted)
 	step.Report = o.relabel(step.Labels)
 	o.plan.Steps = append(o.plan.Steps, step)
 }
 
-// shed waits for the pods of the change's workloads that require labels which go.
-func (o *order) shed(removed map[string][]string, expanded, contracted []template) {
+// waitForRemovedLabels waits for the pods of the change's workloads that require labels which go.
+func (o *order) waitForRemovedLabels(removed map[string][]string, expanded, contracted []template) {
 	for i, t := range o.change.Workloads {
 		rolling := t.Workload.Rolling
 		if t.NoWait || t.Linked || rolling.Later {
@@ -183,7 +183,7 @@ func (o *order) switchTaints(nodes NodePlan) {
 	}
 	change := nodes.Change()
 	maps.Copy(o.taints, change.Taints)
-	step := Step{Kind: Switched, Nodes: nodes}
+	step := Step{Kind: ApplyTaints, Nodes: nodes}
 	if !nodes.EvictsNothing() {
 		step.Report = o.report(change)
 	}

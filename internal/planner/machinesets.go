@@ -82,7 +82,7 @@ type SetSwitch struct {
 
 // Moves reports whether machines are replaced or written to, so that pods may be evicted.
 func (s *SetSwitch) Moves() bool {
-	return slices.ContainsFunc(s.Affected, func(a machineset.Affected) bool { return len(a.Effect.Stale)+len(a.Effect.Mends) > 0 })
+	return slices.ContainsFunc(s.Affected, func(a machineset.Affected) bool { return len(a.Effect.Stale)+len(a.Effect.NodeRepairs) > 0 })
 }
 
 // goesOn reports whether an earlier apply has begun one of the rollouts: it goes on whatever
@@ -168,7 +168,7 @@ func (o *order) switchSets(affected []machineset.Affected) {
 		s.Begins = evaluate(begin)
 	}
 	s.Impact.Report = o.dropAlreadyLeaving(s.Impact.Report)
-	step := Step{Kind: Switched, Switch: s, Report: s.Impact.Report}
+	step := Step{Kind: ApplyTaints, Switch: s, Report: s.Impact.Report}
 	taints := step.Taints()
 	maps.Copy(o.taints, taints)
 	for name, list := range taints {

@@ -39,8 +39,8 @@ type Tolerations struct {
 	Workload *workload.Workload
 	Claim    toleration.Claim
 	Pin      label.Claim
-	// Now gives up entries even where pods need them.
-	Now bool
+	// RemoveImmediately gives up entries even where pods need them.
+	RemoveImmediately bool
 	// NoWait leaves out the wait for running pods.
 	NoWait bool
 	// Linked is set for a workload of another resource that is sure to come first: its pods
@@ -133,7 +133,7 @@ func (t Tolerations) Merge(s *snapshot.Snapshot, comparison eviction.Comparison)
 func (t Tolerations) merge(list []corev1.Toleration, record toleration.Record, s *snapshot.Snapshot, after map[string][]corev1.Taint, comparison eviction.Comparison) toleration.Merged {
 	var live []corev1.Taint
 	releases, abandons := t.Claim.Release && len(t.Claim.Imported) > 0, t.abandons()
-	if !t.Now && !abandons && (record.Retiring() || releases || t.claim().Owns(record)) {
+	if !t.RemoveImmediately && !abandons && (record.Retiring() || releases || t.claim().Owns(record)) {
 		live = LiveTaints(s, t.Workload, after)
 	}
 	// An entry with Lt or Gt may be the one that pods need, where the gate is

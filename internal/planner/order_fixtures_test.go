@@ -134,7 +134,7 @@ func write(step Step) string {
 		list = append(list, s)
 	}
 	switch step.Kind {
-	case Switched:
+	case ApplyTaints:
 		return "switch " + strings.Join(steps(step.Nodes), "; ")
 	case Wait:
 		if step.Missing > 0 {

@@ -221,7 +221,7 @@ func TestTolerations_mergeAsTheNodesAreNow(t *testing.T) {
 	if merged := release.Merge(snapshot, eviction.ComparisonOff); !merged.Record.Retiring() || merged.Template {
 		t.Errorf("what a pod lives by does not retire: %s", merged.Record)
 	}
-	release.Now = true
+	release.RemoveImmediately = true
 	if merged := release.Merge(snapshot, eviction.ComparisonOff); len(merged.Tolerations) > 0 {
 		t.Errorf("what shall go now stays: %s", toleration.Format(merged.Tolerations))
 	}

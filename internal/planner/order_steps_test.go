@@ -244,7 +244,7 @@ func TestOrder_keepsTolerationsThatPodsNeed(t *testing.T) {
 		{
 			name: "a release that shall be now goes whatever lives by it", tolerations: one,
 			node: []string{"*x=1:NoExecute"}, list: []string{"*x=1:NoExecute"},
-			but:   func(c *Change) { release(c); c.Workloads[0].Now = true },
+			but:   func(c *Change) { release(c); c.Workloads[0].RemoveImmediately = true },
 			steps: []string{"contract web:, restarts a1 b1"},
 		},
 		{

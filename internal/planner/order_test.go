@@ -119,7 +119,7 @@ func (w *world) change(want wish) Change {
 		how := want.workloads[one.Name]
 		t := Tolerations{Workload: one, Claim: toleration.Claim{Owner: "me", Generation: "g2", Release: how == "" || want.release}, Pin: label.Claim{Owner: "me", Generation: "g2"}}
 		// A workload that is taken out gives up its entries even where its pods need them.
-		t.Now = how == "" && !want.release
+		t.RemoveImmediately = how == "" && !want.release
 		for _, x := range claim.Taints {
 			t.Claim.Tolerations = append(t.Claim.Tolerations, taint.TolerationFor(x))
 		}
@@ -164,7 +164,7 @@ func (w *world) take(step Step) {
 			n.Labels, n.LabelRecord = s.Merged.Labels, s.Merged.Record
 			*w.node(n.Name) = &n
 		}
-	case Switched:
+	case ApplyTaints:
 		for _, s := range step.Nodes.Switches {
 			n := *s.Node
 			n.Taints, n.Record = s.Merged.Taints, s.Merged.Record
@@ -330,7 +330,7 @@ func TestOrder_showsAllStepsBeforeTheFirst(t *testing.T) {
 		var done []string
 		for _, step := range w.carryOut(to) {
 			verb, _, _ := strings.Cut(strings.Replace(step, "remove labels", string(Unlabel), 1), " ")
-			kind, other := map[string]StepKind{"add": Expand, "change": Switched, "remove": Contract}[verb]
+			kind, other := map[string]StepKind{"add": Expand, "change": ApplyTaints, "remove": Contract}[verb]
 			if !other {
 				kind = StepKind(verb)
 			}

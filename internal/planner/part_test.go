@@ -27,7 +27,7 @@ func TestPlan_aProblemIsSettledByNoPart(t *testing.T) {
 	if plan := (Plan{}); !plan.Settled(true) {
 		t.Error("a plan without steps has something to tell")
 	}
-	open := []Step{{Kind: Switched, Report: &eviction.Report{Pods: []eviction.PodVerdict{{Pod: &snapshot.Pod{}, Verdict: eviction.Stays, NoPlace: true, OtherNodes: true}}}}}
+	open := []Step{{Kind: ApplyTaints, Report: &eviction.Report{Pods: []eviction.PodVerdict{{Pod: &snapshot.Pod{}, Verdict: eviction.Stays, NoPlace: true, OtherNodes: true}}}}}
 	if plan := (Plan{Steps: open}); plan.Settled(true) || !plan.OpenPlaces() {
 		t.Error("a pod whose replacement may fit other nodes asks for no more of them")
 	}

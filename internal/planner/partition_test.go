@@ -40,7 +40,7 @@ func TestDisplaces_podsBelowThePartitionStayForNow(t *testing.T) {
 	w := aWorkload(t, "StatefulSet", "web", "*x=1:NoExecute")
 	w.Rolling = workload.Rolling{Hold: "partition", Below: 1}
 	desired := tolerate(t, w)
-	desired.Now = true
+	desired.RemoveImmediately = true
 	s := aSnapshot([]*snapshot.Node{aNode(t, "a", "gpu", "x=1:NoExecute"), aNode(t, "b", "cpu")}, aPod(t, w, "web-0", "a"), aPod(t, w, "web-1", "a"))
 	var got []string
 	for _, d := range PodsLosingTolerations(s, Order(s, Change{Workloads: []Tolerations{desired}}, eviction.ComparisonOff).Steps, eviction.ComparisonOff) {

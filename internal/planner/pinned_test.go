@@ -155,7 +155,7 @@ func TestRestarts(t *testing.T) {
 			seen := aSnapshot([]*snapshot.Node{a, b}, pods...)
 			change := Change{Workloads: []Tolerations{{Workload: w, Claim: toleration.Claim{Owner: "me", Generation: "g2", Tolerations: tols(t, "x=1:NoSchedule")}}}}
 			if tt.contract {
-				change.Workloads[0] = Tolerations{Workload: w, Claim: toleration.Claim{Owner: "me", Generation: "g2", Release: true}, Now: !tt.taken}
+				change.Workloads[0] = Tolerations{Workload: w, Claim: toleration.Claim{Owner: "me", Generation: "g2", Release: true}, RemoveImmediately: !tt.taken}
 			}
 			if tt.taken {
 				change.Nodes = []NodeTaints{{Target: Target{Name: "b"}, Claim: taint.Claim{Owner: "me", Generation: "g2", Release: true}}}

@@ -35,7 +35,7 @@ func rollout(report *eviction.Report, sets ...string) Step {
 		}
 		s.Affected = append(s.Affected, a)
 	}
-	return Step{Kind: Switched, Switch: s, Report: s.Impact.Report}
+	return Step{Kind: ApplyTaints, Switch: s, Report: s.Impact.Report}
 }
 
 // TestStep_tellsWhatItDoesToPods: of a rollout of machines what it begins to do.
@@ -46,11 +46,11 @@ func TestStep_tellsWhatItDoesToPods(t *testing.T) {
 		moves, strands bool
 	}{
 		"one that nothing leaves by":                  {step: Step{Kind: Label}},
-		"one by which all pods stay":                  {step: Step{Kind: Switched, Report: reporting("web", eviction.Stays, false)}},
-		"one by which a pod is evicted":               {step: Step{Kind: Switched, Report: reporting("web", eviction.EvictedNow, false)}, moves: true},
+		"one by which all pods stay":                  {step: Step{Kind: ApplyTaints, Report: reporting("web", eviction.Stays, false)}},
+		"one by which a pod is evicted":               {step: Step{Kind: ApplyTaints, Report: reporting("web", eviction.EvictedNow, false)}, moves: true},
 		"one by which a pod may be evicted":           {step: Step{Kind: Expand, Report: reporting("web", eviction.Unknown, false)}, moves: true},
-		"one by which a pod stays and is stranded":    {step: Step{Kind: Switched, Report: reporting("web", eviction.Stays, true)}, strands: true},
-		"one by which a pod is evicted and stranded":  {step: Step{Kind: Switched, Report: reporting("web", eviction.Drained, true)}, moves: true, strands: true},
+		"one by which a pod stays and is stranded":    {step: Step{Kind: ApplyTaints, Report: reporting("web", eviction.Stays, true)}, strands: true},
+		"one by which a pod is evicted and stranded":  {step: Step{Kind: ApplyTaints, Report: reporting("web", eviction.Drained, true)}, moves: true, strands: true},
 		"a rollout that begins nothing":               {step: rollout(&eviction.Report{}, "~a")},
 		"a rollout that begins and evicts":            {step: rollout(reporting("web", eviction.Drained, false), "a"), moves: true},
 		"a rollout whose beginning leaves pods alone": {step: rollout(reporting("web", eviction.Stays, false), "a", "~b")},
@@ -79,10 +79,10 @@ func TestStep_bringsTaintsThatPodsHaveToTolerate(t *testing.T) {
 		want bool
 	}{
 		"labels":                                  {Step{Kind: Label, Nodes: adds}, false},
-		"taints that come":                        {Step{Kind: Switched, Nodes: adds}, true},
-		"taints that go":                          {Step{Kind: Switched, Nodes: removes}, false},
-		"a rollout of a template that has some":   {Step{Kind: Switched, Switch: &SetSwitch{Affected: []machineset.Affected{effect(), effect(id)}}}, true},
-		"a rollout of a template that loses some": {Step{Kind: Switched, Nodes: adds, Switch: &SetSwitch{Affected: []machineset.Affected{effect(taint.ID{Key: "y"})}}}, false},
+		"taints that come":                        {Step{Kind: ApplyTaints, Nodes: adds}, true},
+		"taints that go":                          {Step{Kind: ApplyTaints, Nodes: removes}, false},
+		"a rollout of a template that has some":   {Step{Kind: ApplyTaints, Switch: &SetSwitch{Affected: []machineset.Affected{effect(), effect(id)}}}, true},
+		"a rollout of a template that loses some": {Step{Kind: ApplyTaints, Nodes: adds, Switch: &SetSwitch{Affected: []machineset.Affected{effect(taint.ID{Key: "y"})}}}, false},
 	} {
 		if got := tt.step.Brings(); got != tt.want {
 			t.Errorf("%s bring taints: %t", name, got)
@@ -99,7 +99,7 @@ func TestSetSwitch_movesPodsWhereMachinesAreReplacedOrWritten(t *testing.T) {
 	}{
 		"a template alone":          {machineset.Effect{Template: machineset.Template{Merged: taint.Merged{Changed: true}}}, false},
 		"a machine that is written": {machineset.Effect{Stale: []*machineset.Machine{{}}}, true},
-		"a node that is mended":     {machineset.Effect{Mends: []machineset.Intent{{}}}, true},
+		"a node that is mended":     {machineset.Effect{NodeRepairs: []machineset.Intent{{}}}, true},
 	} {
 		s := SetSwitch{Affected: []machineset.Affected{{}, {Effect: tt.effect}}}
 		if got := s.Moves(); got != tt.want {
@@ -115,7 +115,7 @@ func TestPlan_countsWhatItBegins(t *testing.T) {
 	refused.Switch.Begins.Refused, refused.Switch.Begins.Refusals = &machineset.Set{Name: "c"}, []machineset.Refusal{{Why: "no"}}
 	goesOn := rollout(reporting("b", eviction.Drained, false), "b", "~d")
 	plan := Plan{Steps: []Step{
-		{Kind: Label}, {Kind: Switched, Report: reporting("a", eviction.EvictedNow, false)}, goesOn, refused, {Kind: Contract, Retained: true}, {Kind: Drained, Report: reporting("e", eviction.Stays, false), Drain: &NodeDrain{}},
+		{Kind: Label}, {Kind: ApplyTaints, Report: reporting("a", eviction.EvictedNow, false)}, goesOn, refused, {Kind: Contract, Retained: true}, {Kind: Drained, Report: reporting("e", eviction.Stays, false), Drain: &NodeDrain{}},
 	}}
 	kinds := func(p Plan) string {
 		var out []string

@@ -62,7 +62,7 @@ func TestOrder_ofPolicies(t *testing.T) {
 				return Order(aSnapshot([]*snapshot.Node{node}), change, eviction.ComparisonOff)
 			}
 			write := func(s Step) string {
-				if s.Kind == Switched {
+				if s.Kind == ApplyTaints {
 					return "switch"
 				}
 				out := s.String()
@@ -82,7 +82,7 @@ func TestOrder_ofPolicies(t *testing.T) {
 				s := p.Steps[0]
 				done = append(done, write(s))
 				switch {
-				case s.Kind == Switched:
+				case s.Kind == ApplyTaints:
 					next := *node
 					next.Taints, next.Record = s.Nodes.Switches[0].Merged.Taints, s.Nodes.Switches[0].Merged.Record
 					node = &next
@@ -106,7 +106,7 @@ func TestOrder_ofPolicies(t *testing.T) {
 		for name, seen := range map[string]*admission.Observed{"without a policy": nil, "with one of an interrupted create": policy(nil, b)} {
 			change := Change{Nodes: []NodeTaints{desire(t, pool(t, "gpu"), a)}, Policies: []DesiredPolicy{{Claim: admission.Claim{Policy: wanted, Mark: admission.Mark{Owner: "me"}, TakeOver: true}, Seen: seen}}}
 			plan := Order(aSnapshot([]*snapshot.Node{node}), change, eviction.ComparisonOff)
-			if plan.PolicyErr != nil || len(plan.Steps) != 2 || plan.Steps[0].Kind != Admit || plan.Steps[1].Kind != Switched {
+			if plan.PolicyErr != nil || len(plan.Steps) != 2 || plan.Steps[0].Kind != Admit || plan.Steps[1].Kind != ApplyTaints {
 				t.Errorf("%s: steps %v, error %v", name, plan.Steps, plan.PolicyErr)
 			}
 		}

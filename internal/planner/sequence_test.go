@@ -110,7 +110,7 @@ func (s *scene) ask(p phase) Plan {
 	if len(plan.Conflicts)+len(plan.Refusals) > 0 {
 		s.fail("conflicts %v, refusals %v", plan.Conflicts, plan.Refusals)
 	}
-	kinds := []StepKind{Expand, Wait, Switched, Contract}
+	kinds := []StepKind{Expand, Wait, ApplyTaints, Contract}
 	if !slices.IsSortedFunc(plan.Steps, func(a, b Step) int { return slices.Index(kinds, a.Kind) - slices.Index(kinds, b.Kind) }) {
 		s.fail("the steps %s are not in order", writeSteps(plan))
 	}
@@ -132,7 +132,7 @@ func (s *scene) take(p phase, step Step) {
 	s.t.Helper()
 	switch step.Kind {
 	case Wait:
-	case Switched:
+	case ApplyTaints:
 		// Several nodes are written in parallel, and a kill leaves some of them.
 		desired := s.desiredOf(step)
 		for _, one := range step.Nodes.Switches {

@@ -28,15 +28,15 @@ type StepKind string
 // last steps remove the tolerations that no taint needs any more, and the labels that no
 // pod requires.
 const (
-	Label    StepKind = "label"
-	Admit    StepKind = "admit"
-	Expand   StepKind = "expand"
-	Wait     StepKind = "wait"
-	Switched StepKind = "switch"
-	Withdraw StepKind = "withdraw"
-	Contract StepKind = "contract"
-	Unlabel  StepKind = "unlabel"
-	Drained  StepKind = "drain"
+	Label       StepKind = "label"
+	Admit       StepKind = "admit"
+	Expand      StepKind = "expand"
+	Wait        StepKind = "wait"
+	ApplyTaints StepKind = "switch"
+	Withdraw    StepKind = "withdraw"
+	Contract    StepKind = "contract"
+	Unlabel     StepKind = "unlabel"
+	Drained     StepKind = "drain"
 )
 
 // Step is one step of a change.
@@ -81,7 +81,7 @@ func (s Step) Brings() bool {
 	if s.Switch != nil {
 		return slices.ContainsFunc(s.Switch.Affected, func(a machineset.Affected) bool { return a.Effect.Brings() })
 	}
-	return s.Kind == Switched && !s.Nodes.EvictsNothing()
+	return s.Kind == ApplyTaints && !s.Nodes.EvictsNothing()
 }
 
 // begins is what a step does to pods: a rollout of machines that an earlier apply has begun
@@ -207,7 +207,7 @@ func (s Step) String() string {
 			return "delete policy " + s.Policy.Name
 		}
 		return "remove unneeded tolerations from policy " + s.Policy.Name
-	case Switched:
+	case ApplyTaints:
 		if s.Switch != nil {
 			return "roll taints out to the machines of " + count(len(s.Switch.Affected), "MachineSet")
 		}

@@ -35,7 +35,7 @@ func TestStep_String(t *testing.T) {
 		{"wait for 2 pods of Deployment shop/web", Step{Kind: Wait, Workload: web, Pods: make([]*snapshot.Pod, 2), Missing: 1}},
 		{"wait for 1 missing pod of Deployment shop/web", Step{Kind: Wait, Workload: web, Missing: 1}},
 		{"wait for the rollout of Deployment shop/web", Step{Kind: Wait, Workload: web}},
-		{"change taints of 2 nodes", Step{Kind: Switched, Nodes: NodePlan{Switches: nodes(2)}}},
+		{"change taints of 2 nodes", Step{Kind: ApplyTaints, Nodes: NodePlan{Switches: nodes(2)}}},
 		{"remove tolerations from Deployment shop/web", Step{Kind: Contract, Workload: web, Merged: toleration.Merged{Removed: one}}},
 		{"remove a node selector from Deployment shop/web", Step{Kind: Contract, Workload: web, Pins: label.Merged{Changes: map[string]*string{"pool": nil}}}},
 		{"remove tolerations and a node selector from Deployment shop/web", Step{Kind: Contract, Workload: web, Merged: toleration.Merged{Removed: one}, Pins: label.Merged{Changes: map[string]*string{"pool": nil}}}},
@@ -45,7 +45,7 @@ func TestStep_String(t *testing.T) {
 		{"remove labels from 2 nodes", Step{Kind: Unlabel, Labels: LabelPlan{Switches: make([]LabelSwitch, 2)}}},
 		{"label 1 MachineSet and 0 nodes", Step{Kind: Label, Sets: 1}},
 		{"remove labels from 2 MachineSets and 1 node", Step{Kind: Unlabel, Sets: 2, Labels: LabelPlan{Switches: make([]LabelSwitch, 1)}}},
-		{"roll taints out to the machines of 2 MachineSets", Step{Kind: Switched, Switch: &SetSwitch{Affected: make([]machineset.Affected, 2)}}},
+		{"roll taints out to the machines of 2 MachineSets", Step{Kind: ApplyTaints, Switch: &SetSwitch{Affected: make([]machineset.Affected, 2)}}},
 		{"drain 1 node", Step{Kind: Drained, Drain: &NodeDrain{Nodes: []string{"a"}}}},
 		{"update the ownership records of Deployment shop/web", Step{Kind: Expand, Workload: web, Merged: toleration.Merged{Removed: one}}},
 		{"update the ownership records of Deployment shop/web", Step{Kind: Contract, Workload: web, Merged: toleration.Merged{Missing: one}}},
@@ -66,7 +66,7 @@ func TestStep_Moves(t *testing.T) {
 		return &eviction.Report{Pods: []eviction.PodVerdict{{Pod: &snapshot.Pod{Name: "p"}, Verdict: verdict, Stranded: stranded}}}
 	}
 	rollout := func(whole, begins *eviction.Report) Step {
-		return Step{Kind: Switched, Report: whole, Switch: &SetSwitch{Begins: machineset.Impact{Report: begins}}}
+		return Step{Kind: ApplyTaints, Report: whole, Switch: &SetSwitch{Begins: machineset.Impact{Report: begins}}}
 	}
 	for name, tt := range map[string]struct {
 		step           Step

@@ -39,7 +39,7 @@ func TestUnnamedInWorkloads(t *testing.T) {
 		"what is not named":           {[]Step{removes(false, "a=1:NoExecute", "b=1:NoExecute")}, want},
 		"twice":                       {[]Step{removes(false, "b=1:NoExecute"), removes(false, "b=1:NoExecute")}, want},
 		"what others have left":       {[]Step{removes(true, "b=1:NoExecute")}, map[string][]string{}},
-		"steps that are about no one": {[]Step{{Kind: Switched}}, map[string][]string{}},
+		"steps that are about no one": {[]Step{{Kind: ApplyTaints}}, map[string][]string{}},
 	} {
 		if diff := cmp.Diff(tt.want, UnnamedInWorkloads(tt.steps, named)); diff != "" {
 			t.Errorf("%s: %s", name, diff)

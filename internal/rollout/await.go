@@ -118,7 +118,7 @@ func (a *wait) end(ctx context.Context) error {
 			if done, err := a.done(ctx, s); done || err != nil {
 				return err
 			}
-			tried, due, reads = s.pods(), time.Now().Add(s.patience(reads)), reads+1
+			tried, due, reads = s.pods(), time.Now().Add(s.readInterval(reads)), reads+1
 		}
 		if now := fmt.Sprintf("%d of %d pods", len(s.all)-len(s.lacking), len(s.all)); now != told {
 			tflog.Info(ctx, "waiting for running pods to follow the template", map[string]any{"workload": s.workload.Title(), "followed": now})
@@ -195,8 +195,8 @@ func (s seen) pods() string {
 	return b.String()
 }
 
-// patience is how long to go without another reading, after so many.
-func (s seen) patience(reads int) time.Duration {
+// readInterval is how long to go without another reading, after so many.
+func (s seen) readInterval(reads int) time.Duration {
 	first := lookAgain
 	if s.complete() {
 		first = lookSoon
@@ -313,7 +313,7 @@ func (d Tolerations) held(tolerations []corev1.Toleration, nodeSelector map[stri
 // stuck reports what the wait ends with if it ends here.
 func (a *wait) stuck(s seen) *StuckError {
 	e := s.stuck()
-	e.Shed, e.Lost, e.Older = a.shed, a.behind != nil && !s.written, a.older
+	e.LosesLabels, e.Lost, e.Older = a.shed, a.behind != nil && !s.written, a.older
 	if a.older || a.counted {
 		e.Missing = s.absent()
 	}

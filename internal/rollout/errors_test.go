@@ -16,7 +16,7 @@ func TestStuckError_saysWhatWasSeenLast(t *testing.T) {
 	for want, stuck := range map[string]StuckError{
 		"its controller has not reported it yet":                                                {},
 		"still without the tolerations: web-1, web-2":                                           {Lacking: []string{"web-1", "web-2"}},
-		"still pinned to the nodes: web-1":                                                      {Lacking: []string{"web-1"}, Shed: true},
+		"still pinned to the nodes: web-1":                                                      {Lacking: []string{"web-1"}, LosesLabels: true},
 		"recreated and on no node yet: web-3":                                                   {Pending: []string{"web-3"}},
 		"not ready, so that its controller replaces no other pod: web-0":                        {Blocking: []string{"web-0"}},
 		"2 of 3 pods are not created yet; a lost pod would be recreated from an older template": {Missing: 2, Relapses: true},

@@ -83,7 +83,7 @@ func (r *run) approve(ctx context.Context, fresh planner.NodePlan) error {
 		return err
 	}
 	for _, step := range now.Steps {
-		if step.Kind != planner.Switched || step.Report == nil {
+		if step.Kind != planner.ApplyTaints || step.Report == nil {
 			continue
 		}
 		step.Nodes.Switches = slices.DeleteFunc(slices.Clone(step.Nodes.Switches), func(s planner.Switch) bool {

@@ -95,7 +95,7 @@ func (r *run) more(ctx context.Context, l observedPlan) (more bool, err error) {
 // needsFreshRead reports that the plan must not rest on workloads that were read a while
 // ago: it ends the change, forbids it, or takes from nodes what pods rely on.
 func (l observedPlan) needsFreshRead() bool {
-	return len(l.Steps) == 0 || l.Steps[0].Kind == planner.Switched || l.Steps[0].Kind == planner.Unlabel || l.obstacle() != nil
+	return len(l.Steps) == 0 || l.Steps[0].Kind == planner.ApplyTaints || l.Steps[0].Kind == planner.Unlabel || l.obstacle() != nil
 }
 
 // obstacle is what forbids every write.

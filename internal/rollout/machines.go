@@ -68,9 +68,9 @@ type machineRollout struct {
 	approved bool
 	told     string
 	waiting  []string
-	// owed reports that waiting is about the MachineSet's controller.
-	owed  bool
-	holds []string
+	// awaitsController reports that waiting is about the MachineSet's controller.
+	awaitsController bool
+	holds            []string
 	// wrote are the nodes that were written since they were looked at last, writes counts
 	// the writes of each object: a writer who reverts them would have machines deleted for
 	// ever.
@@ -255,7 +255,7 @@ func ignore(err, class error) error {
 
 // tell reports what is waited for, and what holds it, where that has changed.
 func (r *machineRollout) tell(ctx context.Context, observed machineset.Observed, waiting []machineset.Waiting) {
-	r.waiting, r.owed = r.waiting[:0], len(waiting) == 0
+	r.waiting, r.awaitsController = r.waiting[:0], len(waiting) == 0
 	for _, w := range waiting {
 		r.waiting = append(r.waiting, w.Machine.Name+" "+w.Why)
 	}
@@ -322,7 +322,7 @@ func (r *machineRollout) leave(ctx context.Context, err error) error {
 
 // late reports how far the rollout has come.
 func (r *machineRollout) late(restored bool, err error) *MachinesError {
-	e := &MachinesError{Set: r.set, Begun: r.approved, Waiting: r.waiting, Controller: r.owed, Holds: r.holds, Restored: restored, Err: err}
+	e := &MachinesError{Set: r.set, Begun: r.approved, Waiting: r.waiting, Controller: r.awaitsController, Holds: r.holds, Restored: restored, Err: err}
 	if observed, there := r.cluster.MachineSet(r.key); there && observed.Set.UID == r.set.UID {
 		e.Set, e.Left = observed.Set, machineset.Left(observed, r.desired)
 	}

@@ -53,12 +53,12 @@ func TestSeen_patience(t *testing.T) {
 	web := &workload.Workload{Wants: 1}
 	complete, short := seen{workload: web, all: []*snapshot.Pod{{}}}, seen{workload: web}
 	for reads, want := range map[int]time.Duration{0: lookSoon, 2: 4 * lookSoon, 5: lookAtMost, 99: lookAtMost} {
-		if got := complete.patience(reads); got != want {
+		if got := complete.readInterval(reads); got != want {
 			t.Errorf("after %d readings of a complete one it is %s, want %s", reads, got, want)
 		}
 	}
 	for reads, want := range map[int]time.Duration{0: lookAgain, 2: 4 * lookAgain, 3: lookAtMost, 99: lookAtMost} {
-		if got := short.patience(reads); got != want {
+		if got := short.readInterval(reads); got != want {
 			t.Errorf("after %d readings of one without its pods it is %s, want %s", reads, got, want)
 		}
 	}
@@ -153,7 +153,7 @@ func TestRecreatedElsewhere_areReadyPodsOfControllers(t *testing.T) {
 func TestAllowed_withoutPods(t *testing.T) {
 	t.Parallel()
 	none := int64(0)
-	plan := planner.Plan{Steps: []planner.Step{{Kind: planner.Switched, Report: &eviction.Report{Pods: []eviction.PodVerdict{{Pod: &snapshot.Pod{Name: "p"}, Verdict: eviction.EvictedNow}}}}}}
+	plan := planner.Plan{Steps: []planner.Step{{Kind: planner.ApplyTaints, Report: &eviction.Report{Pods: []eviction.PodVerdict{{Pod: &snapshot.Pod{Name: "p"}, Verdict: eviction.EvictedNow}}}}}}
 	for _, pods := range []bool{false, true} {
 		r := newRun(nil, Request{Limits: eviction.Limits{MaxPods: &none}}, eviction.ComparisonOff)
 		r.pods = pods

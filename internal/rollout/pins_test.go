@@ -272,7 +272,7 @@ func TestRun_saysThatItWaitsAfterTheTaints(t *testing.T) {
 			_, err := carry(ctx, api.follow(t, true), Request{Nodes: nodes, Workloads: wanting(teamA, "web")}, hooks{})
 			cancel()
 			stuck := new(StuckError)
-			if !errors.As(err, &stuck) || stuck.Switched != name || stuck.Missing == 0 {
+			if !errors.As(err, &stuck) || stuck.TaintsApplied != name || stuck.Missing == 0 {
 				t.Errorf("with taints %t it ends with %v", name, err)
 			}
 			api.roll("web")

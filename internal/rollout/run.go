@@ -147,8 +147,8 @@ type run struct {
 	cacheValid bool
 	begun      bool
 	done       []string
-	// rounds counts steps, unrest the unexpected waits.
-	rounds, unrest int
+	// rounds counts steps, unexpectedWaits the unexpected waits.
+	rounds, unexpectedWaits int
 	// pods is set once pods are followed, linked once the linked workloads are known.
 	pods, linked bool
 	releases     []func()
@@ -186,14 +186,14 @@ func (r *run) carryOut(ctx context.Context) error {
 		if err := r.begin(ctx, plan); err != nil {
 			return err
 		}
-		if len(plan.Steps) == 0 || plan.Steps[0].Kind == planner.Switched {
+		if len(plan.Steps) == 0 || plan.Steps[0].Kind == planner.ApplyTaints {
 			// The planner has seen running pods alone: what makes them may be behind.
-			if calm, err := r.settle(ctx, plan); err != nil {
+			if quiet, err := r.settle(ctx, plan); err != nil {
 				if stuck := new(StuckError); errors.As(err, &stuck) {
-					stuck.Switched = len(plan.Steps) == 0 && (r.change.Nodes != nil || r.change.MachineSets != nil)
+					stuck.TaintsApplied = len(plan.Steps) == 0 && (r.change.Nodes != nil || r.change.MachineSets != nil)
 				}
 				return err
-			} else if !calm {
+			} else if !quiet {
 				continue
 			}
 		}
@@ -242,10 +242,10 @@ func writes(step planner.Step) workload.Ref {
 
 // settle waits until the pods are as many as desired. All that live carry
 // what is wanted by then; one that was missing a moment ago may yet be made from
-// an old template, and what comes next relies on it. It is calm where there was
+// an old template, and what comes next relies on it. It is quiet where there was
 // nothing to wait for: else what was read before the wait is old.
-func (r *run) settle(ctx context.Context, plan observedPlan) (calm bool, err error) {
-	calm = true
+func (r *run) settle(ctx context.Context, plan observedPlan) (quiet bool, err error) {
+	quiet = true
 	brings := len(plan.Steps) > 0 && plan.Steps[0].Brings()
 	for _, t := range plan.workloads {
 		held := t.Workload.Rolling.Hold != "" && !t.Workload.Relapses
@@ -260,13 +260,13 @@ func (r *run) settle(ctx context.Context, plan observedPlan) (calm bool, err err
 		if err != nil {
 			return false, err
 		}
-		calm = calm && !waited
+		quiet = quiet && !waited
 	}
-	if !calm {
+	if !quiet {
 		// This must end even if pods are created and deleted all the time.
-		r.unrest++
+		r.unexpectedWaits++
 	}
-	return calm || r.unrest > maxRounds, nil
+	return quiet || r.unexpectedWaits > maxRounds, nil
 }
 
 // take makes one step, and notes what it shows of the workload.
@@ -308,7 +308,7 @@ func (r *run) make(ctx context.Context, step planner.Step) error {
 			return r.labelSets(ctx, false)
 		}
 		return changeLabels(ctx, r.cluster, *r.change.Labels, step.Labels)
-	case planner.Switched:
+	case planner.ApplyTaints:
 		r.invalidate(nil)
 		if step.Switch != nil {
 			err := r.rollOut(ctx, step)

@@ -118,7 +118,7 @@ func TestWrites_namesWhatAFightMayBeAbout(t *testing.T) {
 		"StatefulSet/shop/web":        {Kind: planner.Expand, Workload: &workload.Workload{Ref: workload.Ref{Kind: "StatefulSet", Namespace: "shop", Name: "web"}}},
 		"Node/n1":                     {Kind: planner.Label, Labels: planner.LabelPlan{Switches: []planner.LabelSwitch{{Node: node}}}},
 		"MutatingAdmissionPolicy/gpu": {Kind: planner.Admit, Policy: admission.Plan{Name: "gpu"}},
-		"/":                           {Kind: planner.Switched, Switch: &planner.SetSwitch{}},
+		"/":                           {Kind: planner.ApplyTaints, Switch: &planner.SetSwitch{}},
 	} {
 		if got := writes(step); got.String() != want {
 			t.Errorf("%v is about %s, want %s", step.Kind, got, want)

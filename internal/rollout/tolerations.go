@@ -23,9 +23,9 @@ type Tolerations struct {
 	Path  []string
 	Claim toleration.Claim
 	// Pin is what the pod template must require of nodes.
-	Pin    label.Claim
-	Now    bool
-	NoWait bool
+	Pin               label.Claim
+	RemoveImmediately bool
+	NoWait            bool
 	// Linked and Retained are as the planner has them.
 	Linked, Retained bool
 	// MarkedBy is the id of a linked resource, where marks alone tell of the tolerations.
@@ -67,13 +67,13 @@ type StuckError struct {
 	// and run on no node yet. Shed is set where the pods were to lose what they
 	// require of nodes.
 	Lacking, Pending []string
-	Shed             bool
+	LosesLabels      bool
 	// Blocking are pods that are not ready or terminating, and so keep the controller from
 	// replacing others.
 	Blocking []string
-	// Switched is set where the taints have been changed before: the wait is for what
+	// TaintsApplied is set where the taints have been changed before: the wait is for what
 	// comes after them.
-	Switched bool
+	TaintsApplied bool
 	// Missing is how many pods are not there that should be.
 	Missing int
 	// Relapses is set where all pods are as desired, and one that is lost would
@@ -94,7 +94,7 @@ func (e *StuckError) Error() string {
 	var parts []string
 	if len(e.Lacking) > 0 {
 		what := "still without the tolerations: "
-		if e.Shed {
+		if e.LosesLabels {
 			what = "still pinned to the nodes: "
 		}
 		parts = append(parts, what+strings.Join(e.Lacking, ", "))
@@ -169,7 +169,7 @@ func edit(ctx context.Context, cluster *kube.Cluster, d Tolerations, comparison 
 
 // of is the change of a workload as it was observed.
 func (d Tolerations) of(w *workload.Workload) planner.Tolerations {
-	return planner.Tolerations{Workload: w, Claim: d.Claim, Pin: d.Pin, Now: d.Now, NoWait: d.NoWait, Linked: d.Linked, Retained: d.Retained}
+	return planner.Tolerations{Workload: w, Claim: d.Claim, Pin: d.Pin, RemoveImmediately: d.RemoveImmediately, NoWait: d.NoWait, Linked: d.Linked, Retained: d.Retained}
 }
 
 // unreadable reports that a record on which the change depends cannot be read.

@@ -44,7 +44,7 @@ func (w wanted) aboutSteps(steps []planner.Step) message.Subject {
 			pins++
 		}
 	}
-	switched := slices.IndexFunc(steps, func(s planner.Step) bool { return s.Kind == planner.Switched && (s.Moves() || s.Strands()) })
+	switched := slices.IndexFunc(steps, func(s planner.Step) bool { return s.Kind == planner.ApplyTaints && (s.Moves() || s.Strands()) })
 	cause := switched
 	if cause < 0 {
 		cause = slices.IndexFunc(steps, planner.Step.Moves)
@@ -72,7 +72,7 @@ func (w wanted) aboutStep(done bool, step planner.Step) message.Subject {
 	if step.Switch != nil {
 		return w.aboutRollout(done, step.Switch.Affected)
 	}
-	if step.Kind == planner.Switched {
+	if step.Kind == planner.ApplyTaints {
 		return w.about(done, step.Nodes)
 	}
 	if step.Kind == planner.Expand {

@@ -32,7 +32,7 @@ func TestImpact_namesWhatEvictsOrStrandsPods(t *testing.T) {
 	}
 	taints := func(verdict eviction.PodVerdict) planner.Step {
 		merged := taint.Merged{Taints: []corev1.Taint{{Key: "team", Value: "b", Effect: corev1.TaintEffectNoSchedule}}, Changed: true}
-		return planner.Step{Kind: planner.Switched, Nodes: planner.NodePlan{Switches: []planner.Switch{{Node: &snapshot.Node{Name: "n1"}, Merged: merged}}}, Report: report(verdict)}
+		return planner.Step{Kind: planner.ApplyTaints, Nodes: planner.NodePlan{Switches: []planner.Switch{{Node: &snapshot.Node{Name: "n1"}, Merged: merged}}}, Report: report(verdict)}
 	}
 	for name, tt := range map[string]struct {
 		steps []planner.Step

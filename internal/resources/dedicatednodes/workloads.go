@@ -145,12 +145,12 @@ func beside(known bool) string {
 // made anew elsewhere, one rollout after the other. On destroy the nodes are
 // open again, and what pods need for other nodes stays.
 func (m member) rollout() rollout.Tolerations {
-	return rollout.Tolerations{Ref: m.Ref, Path: m.Path, Claim: m.claim, Pin: m.pin, Now: m.left}
+	return rollout.Tolerations{Ref: m.Ref, Path: m.Path, Claim: m.claim, Pin: m.pin, RemoveImmediately: m.left}
 }
 
 // planned is the same for the planner.
 func (m member) planned(w *workload.Workload) planner.Tolerations {
-	return planner.Tolerations{Workload: w, Claim: m.claim, Pin: m.pin, Now: m.left}
+	return planner.Tolerations{Workload: w, Claim: m.claim, Pin: m.pin, RemoveImmediately: m.left}
 }
 
 // refuseTwice adds an error for a workload that the list names twice.

@@ -94,10 +94,10 @@ func (r *workloadTolerations) leavers(ctx context.Context, desired wanted, marke
 func (o observation) change(desired wanted) planner.Change {
 	var out planner.Change
 	for _, w := range o.workloads {
-		out.Workloads = append(out.Workloads, planner.Tolerations{Workload: w, Claim: desired.claim, Now: desired.now, NoWait: desired.noWait})
+		out.Workloads = append(out.Workloads, planner.Tolerations{Workload: w, Claim: desired.claim, RemoveImmediately: desired.now, NoWait: desired.noWait})
 	}
 	for _, w := range o.leavers {
-		out.Workloads = append(out.Workloads, planner.Tolerations{Workload: w, Claim: left(desired.claim), Now: desired.now, NoWait: true})
+		out.Workloads = append(out.Workloads, planner.Tolerations{Workload: w, Claim: left(desired.claim), RemoveImmediately: desired.now, NoWait: true})
 	}
 	return out
 }
@@ -107,7 +107,7 @@ func (o observation) rollouts(desired wanted) []rollout.Tolerations {
 	change := o.change(desired)
 	out := make([]rollout.Tolerations, len(change.Workloads))
 	for i, t := range change.Workloads {
-		out[i] = rollout.Tolerations{Ref: t.Workload.Ref, Path: desired.target.Path, Claim: t.Claim, Now: t.Now, NoWait: t.NoWait}
+		out[i] = rollout.Tolerations{Ref: t.Workload.Ref, Path: desired.target.Path, Claim: t.Claim, RemoveImmediately: t.RemoveImmediately, NoWait: t.NoWait}
 	}
 	return out
 }

@@ -16,7 +16,7 @@ import (
 
 // evictingStep is a step that evicts pods of a workload, by name.
 func evictingStep(workload string, pods ...string) seenStep {
-	out := seenStep{kind: planner.Switched, words: "change taints of 1 node", followed: true}
+	out := seenStep{kind: planner.ApplyTaints, words: "change taints of 1 node", followed: true}
 	for _, name := range pods {
 		out.impact = append(out.impact, seenPod{name: name, workload: workload, uid: types.UID(name), verdict: eviction.EvictedNow})
 	}

@@ -24,9 +24,9 @@ import (
 func stuckDetail(verb string, stuck *rollout.StuckError) string {
 	consequence := "Taints that wait for these tolerations have not been written, so they evict no pod. "
 	switch {
-	case stuck.Shed:
+	case stuck.LosesLabels:
 		consequence = "The labels stay on the nodes until then. "
-	case stuck.Switched:
+	case stuck.TaintsApplied:
 		consequence = "The taints are changed already; that evicts no pod. "
 	}
 	out := unfinished(stuck) + "\n\n" + consequence + findOut(stuck.Workload.Ref)
@@ -41,7 +41,7 @@ func unfinished(stuck *rollout.StuckError) string {
 	var b strings.Builder
 	without := "still without the tolerations"
 	switch {
-	case stuck.Shed:
+	case stuck.LosesLabels:
 		without = "still of the old template"
 		b.WriteString("The template no longer requires the labels of the nodes, but not every pod has been recreated from it:\n")
 	case stuck.Lost:
