@@ -59,7 +59,7 @@ type execModel struct {
 func (m model) data(ctx context.Context, diags *diag.Diagnostics) *session.Data {
 	data := &session.Data{
 		Owner:           defaultOwner,
-		Evictions:       m.budget(ctx, diags),
+		Evictions:       m.limits(ctx, diags),
 		Comparison:      eviction.ComparisonUnknown,
 		FailUnreachable: m.Unreachable.ValueString() == unreachableFail,
 		Claims:          &session.Claims{},
@@ -82,16 +82,16 @@ func (m model) data(ctx context.Context, diags *diag.Diagnostics) *session.Data 
 	return data
 }
 
-func (m model) budget(ctx context.Context, diags *diag.Diagnostics) message.Budget {
+func (m model) limits(ctx context.Context, diags *diag.Diagnostics) message.Limits {
 	if m.Evictions.IsNull() || m.Evictions.IsUnknown() {
-		return message.Budget{}
+		return message.Limits{}
 	}
 	var block *tfschema.EvictionsModel
 	diags.Append(m.Evictions.As(ctx, &block, basetypes.ObjectAsOptions{})...)
 	if diags.HasError() || !block.Known() {
-		return message.Budget{}
+		return message.Limits{}
 	}
-	budget, found := block.Budget(ctx, message.Budget{})
+	limits, found := block.Limits(ctx, message.Limits{})
 	diags.Append(found...)
-	return budget
+	return limits
 }

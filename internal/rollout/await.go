@@ -11,7 +11,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/hashicorp/terraform-plugin-log/tflog"
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/kube"
@@ -121,7 +120,7 @@ func (a *wait) end(ctx context.Context) error {
 			tried, due, reads = s.pods(), time.Now().Add(s.readInterval(reads)), reads+1
 		}
 		if now := fmt.Sprintf("%d of %d pods", len(s.all)-len(s.lacking), len(s.all)); now != told {
-			tflog.Info(ctx, "waiting for running pods to follow the template", map[string]any{"workload": s.workload.Title(), "followed": now})
+			logger(ctx).InfoContext(ctx, "waiting for running pods to follow the template", "workload", s.workload.Title(), "followed", now)
 			told = now
 		}
 		last, fresh, a.waited = a.stuck(s), false, true

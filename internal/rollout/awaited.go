@@ -11,7 +11,6 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/hashicorp/terraform-plugin-log/tflog"
 	appsv1 "k8s.io/api/apps/v1"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -167,13 +166,13 @@ func (d *draining) remember(ctx context.Context) error {
 			return err
 		}
 		if len(body) > mostRecordBytes {
-			tflog.Warn(ctx, "too many workloads to record on a node", map[string]any{"node": name, "workloads": len(all)})
+			logger(ctx).WarnContext(ctx, "too many workloads to record on a node", "node", name, "workloads", len(all))
 			continue
 		}
 		err = d.record(ctx, n, string(body))
 		if errors.Is(err, kube.ErrInvalid) {
 			// Others have filled the node's annotations. A drain that is not killed needs no record.
-			tflog.Warn(ctx, "no room to record what a drain waits for", map[string]any{"node": name, "error": err.Error()})
+			logger(ctx).WarnContext(ctx, "no room to record what a drain waits for", "node", name, "error", err.Error())
 			continue
 		}
 		if err != nil {

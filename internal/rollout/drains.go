@@ -11,7 +11,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/hashicorp/terraform-plugin-log/tflog"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/kube"
@@ -289,7 +288,7 @@ func (d *draining) evict(ctx context.Context, p *snapshot.Pod, one *asked) error
 		remove, doing = d.cluster.DeletePod, "deleting a pod"
 	}
 	if one.at.IsZero() {
-		tflog.Info(ctx, doing, map[string]any{"pod": p.Key(), "node": p.Node})
+		logger(ctx).InfoContext(ctx, doing, "pod", p.Key(), "node", p.Node)
 	}
 	err := remove(ctx, p, d.drain.GracePeriod)
 	one.at = time.Now()
@@ -310,7 +309,7 @@ func (d *draining) tell(ctx context.Context, name string) {
 		return
 	}
 	d.told = now
-	tflog.Info(ctx, "waiting for pods to terminate", map[string]any{"node": name, "waiting": now})
+	logger(ctx).InfoContext(ctx, "waiting for pods to terminate", "node", name, "waiting", now)
 	if d.drain.Waiting != nil {
 		d.drain.Waiting(name, d.waiting)
 	}

@@ -10,8 +10,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/hashicorp/terraform-plugin-log/tflog"
-
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/kube"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/machineset"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
@@ -118,7 +116,7 @@ func (r *machineRollout) round(ctx context.Context) (done bool, err error) {
 // carryOut makes the writes of a decision.
 func (r *machineRollout) carryOut(ctx context.Context, next machineset.Decision) (done bool, err error) {
 	for _, intent := range next.Intents {
-		tflog.Info(ctx, "writing for a rollout of machines", map[string]any{"machine_set": r.key, "what": string(intent.Kind), "reason": intent.Reason})
+		logger(ctx).InfoContext(ctx, "writing for a rollout of machines", "machine_set", r.key, "what", string(intent.Kind), "reason", intent.Reason)
 		if r.hooks.Writing != nil {
 			r.hooks.Writing(intent)
 		}
@@ -272,7 +270,7 @@ func (r *machineRollout) tell(ctx context.Context, observed machineset.Observed,
 		return
 	}
 	r.told = now
-	tflog.Info(ctx, "waiting for machines", map[string]any{"machine_set": r.key, "waiting": now})
+	logger(ctx).InfoContext(ctx, "waiting for machines", "machine_set", r.key, "waiting", now)
 	if r.hooks.Progress != nil {
 		r.hooks.Progress(now)
 	}
@@ -339,7 +337,7 @@ func (r *machineRollout) restore(ctx context.Context) (restored *int, failed boo
 	}
 	restored, err := bringBack(ctx, r.cluster, r.key, r.set.UID, r.desired.Claim.Owner)
 	if err != nil {
-		tflog.Error(ctx, "the count could not be restored", map[string]any{"machine_set": r.key, "error": err.Error()})
+		logger(ctx).ErrorContext(ctx, "the count could not be restored", "machine_set", r.key, "error", err.Error())
 	}
 	return restored, err != nil
 }

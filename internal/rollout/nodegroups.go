@@ -6,8 +6,6 @@ package rollout
 import (
 	"context"
 
-	"github.com/hashicorp/terraform-plugin-log/tflog"
-
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/kube"
 )
@@ -17,7 +15,7 @@ import (
 func NodeGroups(ctx context.Context, cluster *kube.Cluster, report *eviction.Report) []string {
 	groups, err := cluster.NodeGroupsFor(ctx, report.LeavesPending())
 	if err != nil {
-		tflog.Warn(ctx, "the node groups of an autoscaler cannot be read", map[string]any{"error": err.Error()})
+		logger(ctx).WarnContext(ctx, "the node groups of an autoscaler cannot be read", "error", err.Error())
 	}
 	return groups
 }

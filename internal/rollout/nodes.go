@@ -11,7 +11,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/hashicorp/terraform-plugin-log/tflog"
 	"golang.org/x/sync/semaphore"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/kube"
@@ -155,7 +154,7 @@ func switchOne(ctx context.Context, cluster *kube.Cluster, desired planner.NodeT
 		return nil, nil
 	}
 	if err == nil {
-		tflog.Debug(ctx, "node taints are in sync", map[string]any{"node": name})
+		logger(ctx).DebugContext(ctx, "node taints are in sync", "node", name)
 	}
 	return node, err
 }

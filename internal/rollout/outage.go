@@ -8,8 +8,6 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/hashicorp/terraform-plugin-log/tflog"
-
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/kube"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
 )
@@ -30,7 +28,7 @@ func (d *draining) outlast(ctx context.Context, part func(context.Context) error
 			return err
 		}
 		if d.outage == nil {
-			tflog.Warn(ctx, "the API server is out of reach", map[string]any{"error": err.Error()})
+			logger(ctx).WarnContext(ctx, "the API server is out of reach", "error", err.Error())
 			d.say("the API server is out of reach, and the drain waits for it: %s", err)
 		}
 		d.outage = err

@@ -11,7 +11,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/hashicorp/terraform-plugin-log/tflog"
 	batchv1 "k8s.io/api/batch/v1"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -172,7 +171,7 @@ func (d *draining) await(ctx context.Context) error {
 			return nil
 		}
 		if now := words(d.missing); err == nil && now != told {
-			tflog.Info(ctx, "waiting for replacements", map[string]any{"waiting": now})
+			logger(ctx).InfoContext(ctx, "waiting for replacements", "waiting", now)
 			d.say("waiting for replacements of %s pods: %s", d.drain.Rules.Removed(), now)
 			told = now
 		}

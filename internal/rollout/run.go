@@ -8,8 +8,6 @@ import (
 	"errors"
 	"slices"
 
-	"github.com/hashicorp/terraform-plugin-log/tflog"
-
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/admission"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/kube"
@@ -277,7 +275,7 @@ func (r *run) take(ctx context.Context, step planner.Step) error {
 			return err
 		}
 	}
-	tflog.Debug(ctx, "next step", map[string]any{"step": step.String()})
+	logger(ctx).DebugContext(ctx, "next step", "step", step.String())
 	takes(ctx, step, r.pods)
 	err := r.make(ctx, step)
 	if errors.Is(err, errOverwritten) {

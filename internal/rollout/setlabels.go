@@ -11,8 +11,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/hashicorp/terraform-plugin-log/tflog"
-
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/kube"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/label"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/machineset"
@@ -146,7 +144,7 @@ func (r *machineRollout) label(ctx context.Context, intent machineset.Intent) er
 	if r.writes[about] >= maxRounds {
 		return fightAbout(r.set, intent)
 	}
-	tflog.Info(ctx, "writing labels of machines", map[string]any{"machine_set": r.key, "what": string(intent.Kind), "reason": intent.Reason})
+	logger(ctx).InfoContext(ctx, "writing labels of machines", "machine_set", r.key, "what", string(intent.Kind), "reason", intent.Reason)
 	err := r.write(ctx, intent)
 	if !errors.Is(err, kube.ErrConflict) && !errors.Is(err, kube.ErrNotFound) {
 		r.writes[about]++

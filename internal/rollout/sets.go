@@ -11,8 +11,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/hashicorp/terraform-plugin-log/tflog"
-
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/machineset"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/planner"
 )
@@ -84,7 +82,7 @@ func (r *run) rollOut(ctx context.Context, step planner.Step) error {
 	for n, a := range all {
 		most := r.change.MachineSets.AtOnce
 		done, err := r.change.Machines.Slots.Begin(ctx, a.Set.Key(), int64(most), func() {
-			tflog.Info(ctx, "waiting for another rollout to end", map[string]any{"machine_set": a.Set.Key(), "at_once": most})
+			logger(ctx).InfoContext(ctx, "waiting for another rollout to end", "machine_set", a.Set.Key(), "at_once", most)
 			if r.change.Machines.Waits != nil {
 				r.change.Machines.Waits()
 			}

@@ -9,8 +9,6 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/hashicorp/terraform-plugin-log/tflog"
-
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/kube"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/planner"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
@@ -104,7 +102,7 @@ func (u Uncordon) one(ctx context.Context, cluster *kube.Cluster, name string, o
 		out.Already = append(out.Already, name)
 		u.say("node %s takes pods already%s", name, forgotten(recorded))
 	}
-	tflog.Debug(ctx, "node is uncordoned", map[string]any{"node": name})
+	logger(ctx).DebugContext(ctx, "node is uncordoned", "node", name)
 	return nil
 }
 

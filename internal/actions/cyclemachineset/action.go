@@ -67,7 +67,7 @@ func (a *cycleMachineSet) cycle(ctx context.Context, w wanted, say func(string, 
 	defer release()
 	began := false
 	_, err = rollout.Run(ctx, a.Data.Cluster, rollout.Request{
-		Owner: w.Claim.Owner, MachineSets: a.sets(w), Limits: w.budget.Limits,
+		Owner: w.Claim.Owner, MachineSets: a.sets(w), Limits: w.limits.Limits,
 		Machines: rollout.Machines{
 			Slots: &a.Data.Rollouts, Timeout: w.timeout,
 			Waits: func() {
@@ -132,7 +132,7 @@ func words(i machineset.Intent) string {
 
 // find returns the MachineSet that is meant.
 func (a *cycleMachineSet) find(ctx context.Context, w wanted, diags *diag.Diagnostics) (machineset.Observed, bool) {
-	strict := w.budget.Set()
+	strict := w.limits.Set()
 	if _, err := a.Data.Identify(ctx, "", diags); err != nil {
 		session.NoPreview("evictions on "+w.title(), "evicts", err, strict, a.Data, diags)
 		return machineset.Observed{}, false

@@ -30,7 +30,7 @@ type model struct {
 // wanted is what the model wants.
 type wanted struct {
 	target machineset.Target
-	budget message.Budget
+	limits message.Limits
 	machineset.Desired
 	timeout time.Duration
 }
@@ -43,13 +43,13 @@ func (w wanted) title() string {
 // Desired returns what the model wants; false while any of it is not known.
 func (m model) Desired(ctx context.Context, data *session.Data, diags *diag.Diagnostics) (wanted, bool) {
 	rollout, rolloutKnown := tfschema.RolloutOf(ctx, m.Rollout, diags)
-	budget, budgetKnown := tfschema.ActionBudgetOf(ctx, m.Evictions, data.Evictions, diags)
-	if !rolloutKnown || !budgetKnown || m.Namespace.IsUnknown() || m.Name.IsUnknown() || diags.HasError() {
+	limits, limitsKnown := tfschema.ActionLimitsOf(ctx, m.Evictions, data.Evictions, diags)
+	if !rolloutKnown || !limitsKnown || m.Namespace.IsUnknown() || m.Name.IsUnknown() || diags.HasError() {
 		return wanted{}, false
 	}
 	target := machineset.Target{Namespace: cmp.Or(m.Namespace.ValueString(), message.MachineAPINamespace), Name: m.Name.ValueString()}
 	return wanted{
-		target: target, budget: budget, timeout: tfschema.TimeoutOf(m.Timeout, defaultTimeout),
+		target: target, limits: limits, timeout: tfschema.TimeoutOf(m.Timeout, defaultTimeout),
 		// It claims no taint: the id alone says whose rollout it is.
 		Desired: machineset.Desired{Claim: taint.Claim{Owner: data.Owner + "/cycle_machine_set/" + target.String()}, Rollout: rollout, Cycle: true},
 	}, true

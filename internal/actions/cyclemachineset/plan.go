@@ -50,7 +50,7 @@ func (a *cycleMachineSet) Preview(ctx context.Context, w wanted, diags *diag.Dia
 		plan, _, err = rollout.Ordered(ctx, a.Data.Cluster, snapshot, a.Data.OrderOf(planner.Change{MachineSets: a.sets(w).Changes([]machineset.Observed{o})}))
 	}
 	if err != nil {
-		session.NoPreview("evictions on "+w.title(), "evicts", err, w.budget.Set(), a.Data, diags)
+		session.NoPreview("evictions on "+w.title(), "evicts", err, w.limits.Set(), a.Data, diags)
 		return
 	}
 	for _, step := range plan.Steps {
@@ -67,7 +67,7 @@ func (a *cycleMachineSet) consequences(ctx context.Context, w wanted, step plann
 		return
 	}
 	message.WarnActionDeadlocks(w.title(), step.Switch.Impact.Deadlocks, diags)
-	if over := new(eviction.LimitsError); errors.As(w.budget.Check(begins.Report), &over) {
+	if over := new(eviction.LimitsError); errors.As(w.limits.Check(begins.Report), &over) {
 		over.NodeGroups = rollout.NodeGroups(ctx, a.Data.Cluster, over.Report)
 		diags.Append(explain(w, &rollout.LimitsError{LimitsError: over, Steps: []planner.Step{step}}))
 		return
@@ -135,7 +135,7 @@ func explain(w wanted, err error) diag.Diagnostic {
 	}
 	switch {
 	case errors.As(err, &over):
-		return w.budget.Refused(over.LimitsError, subject("replace", over.Steps[0].Switch.Affected, w), path.Root("evictions"))
+		return w.limits.Refused(over.LimitsError, subject("replace", over.Steps[0].Switch.Affected, w), path.Root("evictions"))
 	case errors.As(err, &held):
 		return explain(w, refusal(held.Refusals))
 	case errors.As(err, &no):

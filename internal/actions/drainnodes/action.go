@@ -61,7 +61,7 @@ func (a *drainNodes) Run(ctx context.Context, w wanted, say func(string), diags 
 	}
 	var damaged []damagedRecord
 	d.Damaged = func(node string, err error) { damaged = append(damaged, damagedRecord{node, err}) }
-	_, err = rollout.Run(ctx, a.Data.Cluster, rollout.Request{Drain: &d, Limits: w.budget.Limits}, a.Data.Comparison)
+	_, err = rollout.Run(ctx, a.Data.Cluster, rollout.Request{Drain: &d, Limits: w.limits.Limits}, a.Data.Comparison)
 	warnDamaged(damaged, diags)
 	if err != nil {
 		diags.Append(explain(w, d, err))

@@ -57,7 +57,7 @@ func TestExplain_aDrainThatDeletesPods(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			said := explain(wanted{target: planner.Target{Name: "a"}, budget: message.Budget{Ours: true}, rules: tt.rules}, rollout.Drain{}, tt.err)
+			said := explain(wanted{target: planner.Target{Name: "a"}, limits: message.Limits{OwnBlock: true}, rules: tt.rules}, rollout.Drain{}, tt.err)
 			if all := said.Summary() + "\n" + said.Detail(); !strings.Contains(all, tt.says) || tt.not != "" && strings.Contains(all, tt.not) {
 				t.Errorf("want %q and not %q:\n%s", tt.says, tt.not, all)
 			}

@@ -44,8 +44,8 @@ func TestExplain(t *testing.T) {
 			[]string{"Nothing has been written. Deal with these pods first, then run again:\n\n  pod ops/debug on node a has no controller: delete it yourself\n  pod ops/more on node b has local data: let it go"}, "cordoned"},
 		"pods that stop it after the cordon": {&rollout.DrainError{Cordoned: []string{"a", "b"}, Err: no}, path.Empty(), `Unable to drain node "a": 2 pods stop the drain`,
 			[]string{cordoned, "pod ops/debug on node a has no controller: delete it yourself\n  pod ops/more on node b"}, "Nothing has been written"},
-		"a budget before": {over, path.Root("evictions").AtName("max_pods"), `Unable to drain node "a": 1 pod would be evicted, and max_pods allows 0`, []string{"Nothing has been written."}, "cordoned"},
-		"a budget after the cordon": {&rollout.DrainError{Cordoned: []string{"a", "b"}, Err: over}, path.Root("evictions").AtName("max_pods"), `Unable to drain node "a": 1 pod would be evicted, and max_pods allows 0`,
+		"a limits before": {over, path.Root("evictions").AtName("max_pods"), `Unable to drain node "a": 1 pod would be evicted, and max_pods allows 0`, []string{"Nothing has been written."}, "cordoned"},
+		"a limits after the cordon": {&rollout.DrainError{Cordoned: []string{"a", "b"}, Err: over}, path.Root("evictions").AtName("max_pods"), `Unable to drain node "a": 1 pod would be evicted, and max_pods allows 0`,
 			[]string{cordoned, "max_pods"}, "Nothing has been written"},
 		"a timeout": {&rollout.DrainError{Node: "b", Waiting: []string{"pod shop/db is terminating"}, Cordoned: []string{"a", "b"}, Drained: []string{"a"}, Err: context.DeadlineExceeded}, path.Empty(), `Unable to drain node "a": the drain timed out`,
 			[]string{"The drain was waiting for 1 pod of node \"b\":\n  pod shop/db is terminating\n\nThese nodes are cordoned, and stay so: a, b. Of these are drained: a. To fix this, find out why these pods are not deleted",
@@ -63,7 +63,7 @@ func TestExplain(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			said, at := explain(wanted{target: planner.Target{Name: "a"}, budget: message.Budget{Ours: true}}, rollout.Drain{}, tt.err), path.Empty()
+			said, at := explain(wanted{target: planner.Target{Name: "a"}, limits: message.Limits{OwnBlock: true}}, rollout.Drain{}, tt.err), path.Empty()
 			if with, ok := said.(diag.DiagnosticWithPath); ok {
 				at = with.Path()
 			}

@@ -39,7 +39,7 @@ type model struct {
 // wanted is what the model wants.
 type wanted struct {
 	target      planner.Target
-	budget      message.Budget
+	limits      message.Limits
 	rules       planner.DrainRules
 	gracePeriod *int64
 	// awaits is set where the drain ends once the evicted pods run elsewhere.
@@ -72,7 +72,7 @@ func (w wanted) subject(verb string, d rollout.Drain) message.Subject {
 
 // Desired returns what the model wants; false while any of it is not known.
 func (m model) Desired(ctx context.Context, data *session.Data, diags *diag.Diagnostics) (wanted, bool) {
-	budget, known := tfschema.ActionBudgetOf(ctx, m.Evictions, data.Evictions, diags)
+	limits, known := tfschema.ActionLimitsOf(ctx, m.Evictions, data.Evictions, diags)
 	target, targetKnown := session.NodeTarget(m.NodeName, m.NodeSelector, diags)
 	unknown := slices.ContainsFunc([]attr.Value{
 		m.PodSelector, m.IgnoreDaemonSets, m.DeleteLocalData, m.DisableEviction, m.WaitForReplacements, m.GracePeriodSeconds,
@@ -81,7 +81,7 @@ func (m model) Desired(ctx context.Context, data *session.Data, diags *diag.Diag
 		return wanted{}, false
 	}
 	w := wanted{
-		target: target, budget: budget, gracePeriod: m.GracePeriodSeconds.ValueInt64Pointer(),
+		target: target, limits: limits, gracePeriod: m.GracePeriodSeconds.ValueInt64Pointer(),
 		rules: planner.DrainRules{
 			IgnoreDaemonSets: m.IgnoreDaemonSets.IsNull() || m.IgnoreDaemonSets.ValueBool(), DeleteLocalData: m.DeleteLocalData.ValueBool(),
 			PodSelector: m.podSelector(diags), DisableEviction: m.DisableEviction.ValueBool(),

@@ -33,7 +33,7 @@ func (a *drainNodes) Preview(ctx context.Context, w wanted, diags *diag.Diagnost
 		nodes, err = a.Data.Cluster.Nodes(ctx)
 	}
 	if err != nil {
-		session.NoPreview("the drain of "+w.place(), w.removes(), err, w.budget.Set(), a.Data, diags)
+		session.NoPreview("the drain of "+w.place(), w.removes(), err, w.limits.Set(), a.Data, diags)
 		return
 	}
 	d := w.drain(nodes)
@@ -44,7 +44,7 @@ func (a *drainNodes) Preview(ctx context.Context, w wanted, diags *diag.Diagnost
 	warnDamaged(damagedRecords(nodes, d), diags)
 	plan, s, err := rollout.Ordered(ctx, a.Data.Cluster, s, a.Data.OrderOf(planner.Change{Drain: &d.NodeDrain}))
 	if err != nil {
-		session.NoPreview("the drain of "+w.place(), w.removes(), err, w.budget.Set(), a.Data, diags)
+		session.NoPreview("the drain of "+w.place(), w.removes(), err, w.limits.Set(), a.Data, diags)
 		return
 	}
 	if len(plan.DrainRefusals) > 0 {
@@ -52,7 +52,7 @@ func (a *drainNodes) Preview(ctx context.Context, w wanted, diags *diag.Diagnost
 		return
 	}
 	_, report := plan.Impact()
-	if over := new(eviction.LimitsError); errors.As(w.budget.Check(report), &over) {
+	if over := new(eviction.LimitsError); errors.As(w.limits.Check(report), &over) {
 		over.NodeGroups = rollout.NodeGroups(ctx, a.Data.Cluster, over.Report)
 		diags.Append(explain(w, d, over))
 		return
@@ -97,7 +97,7 @@ func explain(w wanted, d rollout.Drain, err error) diag.Diagnostic {
 	case errors.As(err, &over):
 		about := w.subject("drain", d)
 		about.Left = written(w, left)
-		return w.budget.Refused(over, about, path.Root("evictions"))
+		return w.limits.Refused(over, about, path.Root("evictions"))
 	case errors.As(err, &no):
 		return refused(w, no.Refusals, left)
 	case stopped.Err == nil:

@@ -27,7 +27,7 @@ import (
 
 // apply carries out what is desired, and returns what it has done; false where it has failed.
 func (r *dedicatedNodes) apply(ctx context.Context, verb string, m model, desired wanted, diags *diag.Diagnostics) (done rollout.Result, ok bool) {
-	budget, _ := tfschema.BudgetOf(ctx, m.Evictions, r.Data.Evictions, diags)
+	limits, _ := tfschema.LimitsOf(ctx, m.Evictions, r.Data.Evictions, diags)
 	if diags.HasError() {
 		return done, false
 	}
@@ -55,7 +55,7 @@ func (r *dedicatedNodes) apply(ctx context.Context, verb string, m model, desire
 	}
 	change := rollout.Request{
 		Owner: desired.owner(), Labels: &desired.labels, Nodes: &desired.nodes, MachineSets: desired.sets(), Policies: desired.policies,
-		Shared: &r.Data.Planned, Effects: &r.Data.Effects, RetainedClaim: r.Data.RetainedClaim(desired.named(), desired.nodes.Replaced, desired.nodes.Known), Limits: budget.Limits,
+		Shared: &r.Data.Planned, Effects: &r.Data.Effects, RetainedClaim: r.Data.RetainedClaim(desired.named(), desired.nodes.Replaced, desired.nodes.Known), Limits: limits.Limits,
 	}
 	if change.MachineSets != nil {
 		change.MachineSets.AtOnce = int(r.Data.MaxConcurrentRollouts)
@@ -72,7 +72,7 @@ func (r *dedicatedNodes) apply(ctx context.Context, verb string, m model, desire
 	}
 	done, err = rollout.Run(ctx, r.Data.Cluster, change, r.Data.Comparison)
 	if err != nil {
-		if said := desired.words(budget, 0).Explain(err, false); said != nil {
+		if said := desired.words(limits, 0).Explain(err, false); said != nil {
 			diags.Append(said)
 		} else {
 			diags.Append(explain(verb, desired, err))

@@ -19,9 +19,9 @@ import (
 )
 
 // words are how the steps of a change are worded.
-func (w wanted) words(budget message.Budget, atOnce int64) session.StepWords {
+func (w wanted) words(limits message.Limits, atOnce int64) session.StepWords {
 	return session.StepWords{
-		Budget: budget, Rescue: path.Root("workloads"), AtOnce: int(atOnce), Replaces: w.replaces,
+		Limits: limits, Rescue: path.Root("workloads"), AtOnce: int(atOnce), Replaces: w.replaces,
 		Refused: func(e *rollout.SetRefusedError) diag.Diagnostic {
 			return message.ExplainRefusedSet(e, machineSets, w.nodes.Target.MachineSets)
 		},

@@ -65,8 +65,8 @@ func (r *dedicatedNodes) Preview(ctx context.Context, c change, diags *diag.Diag
 		desired.replaces = areOthers(ctx, c.Former.MachineSets, c.Model.MachineSets, diags)
 		desired, before = desired.retire(old).without(old), old.members
 	}
-	budget, budgetKnown := tfschema.BudgetOf(ctx, c.Model.Evictions, r.Data.Evictions, diags)
-	strict := budgetKnown && budget.Set()
+	limits, limitsKnown := tfschema.LimitsOf(ctx, c.Model.Evictions, r.Data.Evictions, diags)
+	strict := limitsKnown && limits.Set()
 	// Another cluster is not even looked through for marks.
 	_, err := r.Data.Identify(ctx, own.Cluster, diags)
 	if diags.HasError() {
@@ -101,7 +101,7 @@ func (r *dedicatedNodes) Preview(ctx context.Context, c change, diags *diag.Diag
 	change.MachineSets.AtOnce = int(r.Data.MaxConcurrentRollouts)
 	change.Planned = r.Data.Planned.Tolerations(desired.owner(), nil)
 	taken := r.retained(ctx, desired, observed, &change, diags)
-	whole, snapshot, err := r.Data.Ordered(ctx, desired.owner(), budget.Limits, snapshot, r.Data.OrderOf(change))
+	whole, snapshot, err := r.Data.Ordered(ctx, desired.owner(), limits.Limits, snapshot, r.Data.OrderOf(change))
 	if err != nil {
 		r.note(desired, observed, nil)
 		session.NoPreview("what happens on "+desired.place(), "evicts and restarts", err, strict, r.Data, diags)
@@ -118,7 +118,7 @@ func (r *dedicatedNodes) Preview(ctx context.Context, c change, diags *diag.Diag
 	if !r.workable(ctx, desired, observed, snapshot, plan, diags) {
 		return
 	}
-	words := desired.words(budget, r.Data.MaxConcurrentRollouts)
+	words := desired.words(limits, r.Data.MaxConcurrentRollouts)
 	words.Exceeded = r.Data.Exceeded(desired.owner(), snapshot, whole, r.Data.OrderOf(change))
 	r.Data.Warn(ctx, words, plan, diags)
 	if diags.HasError() {

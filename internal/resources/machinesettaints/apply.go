@@ -48,13 +48,13 @@ func (r *machineSetTaints) held(ctx context.Context, desired wanted) record.Held
 func (r *machineSetTaints) apply(ctx context.Context, verb string, m model, desired wanted, diags *diag.Diagnostics) bool {
 	timeout := tfschema.Timeout(ctx, m.Timeouts, verb, defaultTimeout, diags)
 	linked, _ := tfschema.Linked(ctx, m.ToleratedBy, diags)
-	budget, _ := tfschema.BudgetOf(ctx, m.Evictions, r.Data.Evictions, diags)
+	limits, _ := tfschema.LimitsOf(ctx, m.Evictions, r.Data.Evictions, diags)
 	if diags.HasError() {
 		return false
 	}
 	release, err := r.Data.Cluster.FollowMachines(ctx)
 	if err != nil {
-		diags.Append(explain(verb, desired, budget, nil, err))
+		diags.Append(explain(verb, desired, limits, nil, err))
 		return false
 	}
 	defer release()
@@ -64,7 +64,7 @@ func (r *machineSetTaints) apply(ctx context.Context, verb string, m model, desi
 		sets, err = r.Data.Cluster.MachineSets(ctx)
 	}
 	if err != nil {
-		diags.Append(explain(verb, desired, budget, nil, err))
+		diags.Append(explain(verb, desired, limits, nil, err))
 		return false
 	}
 	meant := concerned(sets, desired)
@@ -78,7 +78,7 @@ func (r *machineSetTaints) apply(ctx context.Context, verb string, m model, desi
 	}
 	change := rollout.Request{
 		Owner: desired.Claim.Owner, MachineSets: &planner.DesiredSets{Target: desired.target, Desired: desired.Desired, AtOnce: int(r.Data.MaxConcurrentRollouts)},
-		Machines: rollout.Machines{Slots: &r.Data.Rollouts, Timeout: timeout}, Shared: &r.Data.Planned, Effects: &r.Data.Effects, RetainedClaim: r.Data.RetainedClaim(desired.named(), desired.replaces && desired.Claim.Release, desired.known), Limits: budget.Limits,
+		Machines: rollout.Machines{Slots: &r.Data.Rollouts, Timeout: timeout}, Shared: &r.Data.Planned, Effects: &r.Data.Effects, RetainedClaim: r.Data.RetainedClaim(desired.named(), desired.replaces && desired.Claim.Release, desired.known), Limits: limits.Limits,
 	}
 	if !desired.Claim.Release {
 		change.Links = linked
@@ -86,12 +86,12 @@ func (r *machineSetTaints) apply(ctx context.Context, verb string, m model, desi
 	done, err := rollout.Run(ctx, r.Data.Cluster, change, r.Data.Comparison)
 	if sets := (rollout.SetErrors)(nil); errors.As(err, &sets) {
 		for _, one := range sets {
-			diags.Append(explain(verb, desired, budget, one.Set, one.Err))
+			diags.Append(explain(verb, desired, limits, one.Set, one.Err))
 		}
 		return false
 	}
 	if err != nil {
-		diags.Append(explain(verb, desired, budget, nil, err))
+		diags.Append(explain(verb, desired, limits, nil, err))
 		return false
 	}
 	message.WarnRetained(desired.target.Place(), done, diags)

@@ -16,7 +16,7 @@ import (
 )
 
 // explain words an error of a change.
-func explain(verb string, w wanted, budget message.Budget, set *machineset.Set, err error) diag.Diagnostic {
+func explain(verb string, w wanted, limits message.Limits, set *machineset.Set, err error) diag.Diagnostic {
 	thing := w.target.Place()
 	if set != nil {
 		thing = set.Title()
@@ -26,7 +26,7 @@ func explain(verb string, w wanted, budget message.Budget, set *machineset.Set, 
 	if said := message.ExplainRecord(err, thing, "", message.AtTarget(path.Empty(), &w.target)); said != nil {
 		return said
 	}
-	if said := words(w, budget, 0).Explain(err, true); said != nil {
+	if said := words(w, limits, 0).Explain(err, true); said != nil {
 		return said
 	}
 	switch {

@@ -21,8 +21,8 @@ import (
 // Preview reports what the change would do to machines and pods, as diagnostics.
 func (r *machineSetTaints) Preview(ctx context.Context, c change, diags *diag.Diagnostics) {
 	desired := wantedBy(ctx, c, diags)
-	budget, budgetKnown := tfschema.BudgetOf(ctx, c.Model.Evictions, r.Data.Evictions, diags)
-	strict := budgetKnown && budget.Set()
+	limits, limitsKnown := tfschema.LimitsOf(ctx, c.Model.Evictions, r.Data.Evictions, diags)
+	strict := limitsKnown && limits.Set()
 	sets, _, err := r.Inspect(ctx, c.Model, c.Own, diags)
 	if diags.HasError() {
 		return
@@ -60,7 +60,7 @@ func (r *machineSetTaints) Preview(ctx context.Context, c change, diags *diag.Di
 		r.Data.PreviewTaints(ctx, session.TaintChange{
 			Change: change, Owner: desired.Claim.Owner, Place: desired.target.Place(), Taken: taken,
 			Taints:        planner.TaintChanges{Machines: []map[string][]corev1.Taint{after}, Named: desired.named(), Known: desired.known},
-			EvictsNothing: !changes, ToleratedBy: c.Model.ToleratedBy, Strict: strict, Words: words(desired, budget, r.Data.MaxConcurrentRollouts),
+			EvictsNothing: !changes, ToleratedBy: c.Model.ToleratedBy, Strict: strict, Words: words(desired, limits, r.Data.MaxConcurrentRollouts),
 		}, diags)
 	}
 }
@@ -109,7 +109,7 @@ func warnTarget(desired wanted, meant []machineset.Observed, diags *diag.Diagnos
 // refused words why a MachineSet must not be changed; nil where it may.
 func refused(w wanted, o machineset.Observed, d machineset.Desired, changes bool) diag.Diagnostic {
 	if err := rollout.CheckSet(o.Set, d); err != nil {
-		return explain("change", w, message.Budget{}, o.Set, err)
+		return explain("change", w, message.Limits{}, o.Set, err)
 	}
 	if !changes {
 		return nil

@@ -14,13 +14,13 @@ import (
 )
 
 // words are how the steps of a change are worded.
-func words(desired wanted, budget message.Budget, atOnce int64) session.StepWords {
+func words(desired wanted, limits message.Limits, atOnce int64) session.StepWords {
 	verbs, preposition := map[bool]string{false: "apply", true: "Applying"}, "to"
 	if desired.Claim.Release {
 		verbs, preposition = map[bool]string{false: "remove", true: "Removing"}, "from"
 	}
 	return session.StepWords{
-		Budget: budget, Rescue: path.Root("tolerated_by"), AtOnce: int(atOnce), Replaces: desired.replaces,
+		Limits: limits, Rescue: path.Root("tolerated_by"), AtOnce: int(atOnce), Replaces: desired.replaces,
 		Refused: func(e *rollout.SetRefusedError) diag.Diagnostic { return refuse(desired, e.Set, e.Refusals) },
 		About: func(doing bool, steps []planner.Step) message.Subject {
 			all, where := steps[0].Switch.Affected, desired.target.Place()

@@ -141,7 +141,7 @@ func (r *namespaceTolerations) Preview(ctx context.Context, c change, diags *dia
 	if on, err := r.Data.Cluster.RestrictsTolerations(ctx, desired.Namespace); err == nil && !on {
 		message.WarnNoPlugIn(desired.Namespace, diags)
 	}
-	r.warnRejected(ctx, desired.Namespace, seen.Lists, merged.Lists, diags)
+	r.Data.WarnRejected(ctx, desired.Namespace, seen.Lists, merged.Lists, diags)
 }
 
 // previewRemoval reports which pods the entries of others do not allow that stay. Errors are those of the apply.
@@ -155,26 +155,7 @@ func (r *namespaceTolerations) previewRemoval(ctx context.Context, owned admissi
 		return
 	}
 	if merged, err := rollout.MergeLists(owned, seen.Lists); err == nil {
-		r.warnRejected(ctx, owned.Namespace, seen.Lists, merged.Lists, diags)
-	}
-}
-
-// warnRejected reports which pods the lists of after keep from being created.
-func (r *namespaceTolerations) warnRejected(ctx context.Context, namespace string, before, after admission.Lists, diags *diag.Diagnostics) {
-	if rejecting := message.WarnRejecting(namespace, after, diags); len(after.Allowed) > 0 {
-		r.warnForbidden(ctx, namespace, before, after, rejecting, diags)
-	}
-}
-
-// warnForbidden reports which pods could not be made again with the lists of after.
-func (r *namespaceTolerations) warnForbidden(ctx context.Context, namespace string, before, after admission.Lists, rejecting []corev1.Toleration, diags *diag.Diagnostics) {
-	snapshot, err := r.Data.Cluster.Snapshot(ctx)
-	switch {
-	case err == nil:
-		pods, owners := planner.NewlyForbidden(snapshot, namespace, before, after, rejecting)
-		message.WarnForbidden(namespace, pods, owners, diags)
-	case !errors.Is(err, kube.ErrForbidden):
-		message.WarnForbiddenUnknown(namespace, err, diags)
+		r.Data.WarnRejected(ctx, owned.Namespace, seen.Lists, merged.Lists, diags)
 	}
 }
 

@@ -31,7 +31,7 @@ func (r *nodeTaints) wanted(ctx context.Context, c change, diags *diag.Diagnosti
 // destroy puts back what stood there before.
 func (r *nodeTaints) Apply(ctx context.Context, c change, diags *diag.Diagnostics) *applied {
 	desired := r.wanted(ctx, c, diags)
-	budget, _ := tfschema.BudgetOf(ctx, c.Model.Evictions, r.Data.Evictions, diags)
+	limits, _ := tfschema.LimitsOf(ctx, c.Model.Evictions, r.Data.Evictions, diags)
 	linked, _ := tfschema.Linked(ctx, c.Model.ToleratedBy, diags)
 	if diags.HasError() {
 		return nil
@@ -39,7 +39,7 @@ func (r *nodeTaints) Apply(ctx context.Context, c change, diags *diag.Diagnostic
 	// Pods are followed once a step depends on them.
 	release, err := r.Data.Cluster.Follow(ctx, false)
 	if err != nil {
-		diags.Append(explain(c.Verb, desired, budget, err))
+		diags.Append(explain(c.Verb, desired, limits, err))
 		return nil
 	}
 	defer release()
@@ -53,14 +53,14 @@ func (r *nodeTaints) Apply(ctx context.Context, c change, diags *diag.Diagnostic
 	}
 	var done rollout.Result
 	if err == nil {
-		change := rollout.Request{Owner: desired.Claim.Owner, Nodes: &desired, Shared: &r.Data.Planned, Effects: &r.Data.Effects, RetainedClaim: r.Data.RetainedClaim(desired.Named(), desired.Replaced, desired.Known), Limits: budget.Limits}
+		change := rollout.Request{Owner: desired.Claim.Owner, Nodes: &desired, Shared: &r.Data.Planned, Effects: &r.Data.Effects, RetainedClaim: r.Data.RetainedClaim(desired.Named(), desired.Replaced, desired.Known), Limits: limits.Limits}
 		if !desired.Claim.Release {
 			change.Links = linked
 		}
 		done, err = rollout.Run(ctx, r.Data.Cluster, change, r.Data.Comparison)
 	}
 	if err != nil {
-		diags.Append(explain(c.Verb, desired, budget, err))
+		diags.Append(explain(c.Verb, desired, limits, err))
 		return nil
 	}
 	message.WarnRetained(message.Place(desired.Target), done, diags)

@@ -16,10 +16,10 @@ import (
 )
 
 // explain words an error of a change.
-func explain(verb string, desired planner.NodeTaints, budget message.Budget, err error) diag.Diagnostic {
+func explain(verb string, desired planner.NodeTaints, limits message.Limits, err error) diag.Diagnostic {
 	refused := new(rollout.RefusedError)
 	held, stuck := new(rollout.HoldError), new(rollout.StuckError)
-	if said := words(desired, budget).Explain(err, true); said != nil {
+	if said := words(desired, limits).Explain(err, true); said != nil {
 		return said
 	}
 	switch {

@@ -143,12 +143,12 @@ func (m model) NewID(ctx context.Context, owner string) string {
 }
 
 // words are how the steps of a change are worded.
-func words(desired planner.NodeTaints, budget message.Budget) session.StepWords {
+func words(desired planner.NodeTaints, limits message.Limits) session.StepWords {
 	verbs, preposition := map[bool]string{false: "apply", true: "Applying"}, "to"
 	if desired.Claim.Release {
 		verbs, preposition = map[bool]string{false: "restore", true: "Restoring"}, "on"
 	}
-	return session.StepWords{Budget: budget, Rescue: path.Root("tolerated_by"), About: func(doing bool, steps []planner.Step) message.Subject {
+	return session.StepWords{Limits: limits, Rescue: path.Root("tolerated_by"), About: func(doing bool, steps []planner.Step) message.Subject {
 		return message.About(verbs[doing], preposition, desired.Target, steps[0].Nodes)
 	}}
 }

@@ -33,9 +33,9 @@ func (r *nodeTaints) Preview(ctx context.Context, c change, diags *diag.Diagnost
 		diags.AddWarning("Destroying the moved state of "+message.Place(desired.Target)+" leaves its taints where they are",
 			"The moved state lists every taint of the node, not only yours. To have yours removed, apply the configuration once before you destroy it.")
 	}
-	budget, budgetKnown := tfschema.BudgetOf(ctx, c.Model.Evictions, r.Data.Evictions, diags)
-	strict := budgetKnown && budget.Set()
-	words := words(desired, budget)
+	limits, limitsKnown := tfschema.LimitsOf(ctx, c.Model.Evictions, r.Data.Evictions, diags)
+	strict := limitsKnown && limits.Set()
+	words := words(desired, limits)
 	words.Replaces = c.Former != nil && !c.Model.NodeName.Equal(c.Former.NodeName)
 	nodes, _, err := r.Inspect(ctx, c.Model, own, diags)
 	if diags.HasError() {

@@ -55,7 +55,7 @@ func (a *Action[M, W]) ModifyPlan(ctx context.Context, req action.ModifyPlanRequ
 		return
 	}
 	if w, known := config.Desired(ctx, a.Data, &resp.Diagnostics); known {
-		a.Type.Preview(ctx, w, &resp.Diagnostics)
+		a.Type.Preview(session.Logging(ctx), w, &resp.Diagnostics)
 	}
 }
 
@@ -70,6 +70,6 @@ func (a *Action[M, W]) Invoke(ctx context.Context, req action.InvokeRequest, res
 		return
 	}
 	if w, known := config.Desired(ctx, a.Data, &resp.Diagnostics); known {
-		a.Type.Run(ctx, w, func(message string) { resp.SendProgress(action.InvokeProgressEvent{Message: message}) }, &resp.Diagnostics)
+		a.Type.Run(session.Logging(ctx), w, func(message string) { resp.SendProgress(action.InvokeProgressEvent{Message: message}) }, &resp.Diagnostics)
 	}
 }

@@ -66,7 +66,7 @@ func Read[M any](ctx context.Context, d *DataSource, req datasource.ReadRequest,
 	if cluster == nil {
 		return
 	}
-	if err := fill(ctx, cluster, &m, &resp.Diagnostics); err != nil {
+	if err := fill(session.Logging(ctx), cluster, &m, &resp.Diagnostics); err != nil {
 		message.UnableToRead(d.TypeName, err, &resp.Diagnostics)
 	}
 	if !resp.Diagnostics.HasError() {

@@ -171,7 +171,7 @@ func (r *Skeleton[M, W, S, ID]) ModifyPlan(ctx context.Context, req resource.Mod
 		return
 	}
 	defer func() { r.Data.Distinguish(ctx, &resp.Diagnostics, resp.Plan, req.State) }()
-	diags := &resp.Diagnostics
+	diags, ctx := &resp.Diagnostics, session.Logging(ctx)
 	c := Operation[M, W, ID]{Verb: "create", Private: resp.Private}
 	c.Own = LoadOwnership[ID](ctx, req.Private, session.IDOf(ctx, req.State), diags)
 	var state *M
@@ -252,8 +252,9 @@ func (r *Skeleton[M, W, S, ID]) join(ctx context.Context, c Operation[M, W, ID],
 	return nil
 }
 
-// limit ends a change of a model with timeouts in time.
+// limit ends a change of a model with timeouts in time, and has it log to Terraform's log.
 func limit[M any](ctx context.Context, verb string, m M, diags *diag.Diagnostics) (context.Context, context.CancelFunc) {
+	ctx = session.Logging(ctx)
 	if timed, is := any(m).(Timed); is {
 		return context.WithTimeout(ctx, timed.Timeout(ctx, verb, diags))
 	}

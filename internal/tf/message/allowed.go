@@ -16,7 +16,7 @@ import (
 
 // Refused words that the limits do not allow a change, at the first attribute of the resource
 // that is exceeded, or at the one that could save stranded pods.
-func (b Budget) Refused(e *eviction.LimitsError, about Subject, at path.Path) diag.Diagnostic {
+func (b Limits) Refused(e *eviction.LimitsError, about Subject, at path.Path) diag.Diagnostic {
 	if n := len(e.Stranded); n > 0 {
 		var list strings.Builder
 		table(&list, e.Report, true)
@@ -42,8 +42,8 @@ func (b Budget) Refused(e *eviction.LimitsError, about Subject, at path.Path) di
 }
 
 // own reports whether a limit is the resource's own.
-func (b Budget) own(limit eviction.Limit) bool {
-	return b.Ours && !slices.Contains(b.Inherited, string(limit))
+func (b Limits) own(limit eviction.Limit) bool {
+	return b.OwnBlock && !slices.Contains(b.Inherited, string(limit))
 }
 
 // exceeds reports what is exceeded, without a full stop.
@@ -129,7 +129,7 @@ func named(e *eviction.LimitsError) string {
 
 // change reports which attributes are to be changed to allow the change of pods, and where they
 // are.
-func (b Budget) change(e *eviction.LimitsError) string {
+func (b Limits) change(e *eviction.LimitsError) string {
 	exceeded := e.Exceeded
 	var own, inherited, out []string
 	for _, x := range exceeded {

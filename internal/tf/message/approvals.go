@@ -70,7 +70,7 @@ func removals(e *eviction.LimitsError) string {
 
 // approve writes the list that approves the evictions as well, as HCL to paste: whole, whatever its length.
 // Beside other attributes of the block, it is this attribute alone: pasting it removes no other limit.
-func (b Budget) approve(e *eviction.LimitsError, x eviction.Excess) string {
+func (b Limits) approve(e *eviction.LimitsError, x eviction.Excess) string {
 	var entries []string
 	for _, a := range slices.Concat(e.Limits.Only, x.Workloads) {
 		entries = append(entries, a.String())

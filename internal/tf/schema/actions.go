@@ -38,11 +38,11 @@ func ActionEvictionsAttribute() schema.Attribute {
 	}
 }
 
-// ActionBudgetOf returns the evictions block of an action over the provider's; false
+// ActionLimitsOf returns the evictions block of an action over the provider's; false
 // while any of it is not known.
-func ActionBudgetOf(ctx context.Context, evictions types.Object, defaults message.Budget, diags *diag.Diagnostics) (message.Budget, bool) {
+func ActionLimitsOf(ctx context.Context, evictions types.Object, defaults message.Limits, diags *diag.Diagnostics) (message.Limits, bool) {
 	if evictions.IsUnknown() {
-		return message.Budget{}, false
+		return message.Limits{}, false
 	}
 	var block *struct {
 		MaxPods             WholeNumber  `tfsdk:"max_pods"`
@@ -54,7 +54,7 @@ func ActionBudgetOf(ctx context.Context, evictions types.Object, defaults messag
 	}
 	diags.Append(evictions.As(ctx, &block, basetypes.ObjectAsOptions{})...)
 	if diags.HasError() {
-		return message.Budget{}, false
+		return message.Limits{}, false
 	}
 	if block == nil {
 		return defaults, true
@@ -64,12 +64,12 @@ func ActionBudgetOf(ctx context.Context, evictions types.Object, defaults messag
 		ProtectedNamespaces: block.ProtectedNamespaces, ProtectedSelector: block.ProtectedSelector, Only: block.Only,
 	}
 	if !full.Known() {
-		return message.Budget{}, false
+		return message.Limits{}, false
 	}
-	budget, found := full.Budget(ctx, defaults)
-	budget.Ours = !evictions.IsNull()
+	limits, found := full.Limits(ctx, defaults)
+	limits.OwnBlock = !evictions.IsNull()
 	diags.Append(found...)
-	return budget, !diags.HasError()
+	return limits, !diags.HasError()
 }
 
 // NodeNameAttribute is the attribute of an action that names a node.

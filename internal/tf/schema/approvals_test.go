@@ -27,10 +27,10 @@ func setOf(of ...string) types.Set {
 // An empty list is a limit, and the strictest one: it must not be taken for a list that is left out.
 func TestEvictionsModel_onlyReplacesTheDefault(t *testing.T) {
 	t.Parallel()
-	alone := message.Budget{Limits: eviction.Limits{Only: []eviction.Approval{{Namespace: "ml", Kind: "*", Name: "*"}}}, OnlyAlone: true}
+	alone := message.Limits{Limits: eviction.Limits{Only: []eviction.Approval{{Namespace: "ml", Kind: "*", Name: "*"}}}, OnlyAlone: true}
 	for name, tt := range map[string]struct {
 		model    *EvictionsModel
-		defaults message.Budget
+		defaults message.Limits
 		want     string
 		// inherited is set where the default counts, alone where the block that has it sets nothing else.
 		inherited, alone bool
@@ -40,14 +40,14 @@ func TestEvictionsModel_onlyReplacesTheDefault(t *testing.T) {
 		"a list replaces the default":                {&EvictionsModel{Only: setOf("shop/Deployment/web")}, alone, "[shop/Deployment/web]", false, true},
 		"an empty list replaces the default":         {&EvictionsModel{Only: setOf()}, alone, "[]", false, true},
 		"every workload replaces the default":        {&EvictionsModel{Only: setOf("*/*")}, alone, "[*/*]", false, true},
-		"an empty list without a default is a limit": {&EvictionsModel{Only: setOf()}, message.Budget{}, "[]", false, true},
-		"no list without a default is no limit":      {&EvictionsModel{MaxPods: Whole(1)}, message.Budget{}, "unset", true, false},
+		"an empty list without a default is a limit": {&EvictionsModel{Only: setOf()}, message.Limits{}, "[]", false, true},
+		"no list without a default is no limit":      {&EvictionsModel{MaxPods: Whole(1)}, message.Limits{}, "unset", true, false},
 		"a list beside another limit":                {&EvictionsModel{Only: setOf("ml/*"), MaxPods: Whole(1)}, alone, "[ml/*]", false, false},
 		"a list beside stranded":                     {&EvictionsModel{Only: setOf("ml/*"), Stranded: types.StringValue("refuse")}, alone, "[ml/*]", false, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			b, diags := tt.model.Budget(t.Context(), tt.defaults)
+			b, diags := tt.model.Limits(t.Context(), tt.defaults)
 			if diags.HasError() {
 				t.Fatal(diags)
 			}
@@ -65,7 +65,7 @@ func TestEvictionsModel_onlyReplacesTheDefault(t *testing.T) {
 // Values that were unknown when they were validated are read once more.
 func TestEvictionsModel_onlyThatCannotBeReadIsAnError(t *testing.T) {
 	t.Parallel()
-	_, diags := (&EvictionsModel{Only: setOf("shop/web")}).Budget(t.Context(), message.Budget{})
+	_, diags := (&EvictionsModel{Only: setOf("shop/web")}).Limits(t.Context(), message.Limits{})
 	if !diags.HasError() || !strings.Contains(diags[0].Summary(), `"shop/web" in only of evictions`) || !strings.Contains(diags[0].Detail(), "shop/Deployment/web") {
 		t.Error(diags)
 	}

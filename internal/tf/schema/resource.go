@@ -134,19 +134,19 @@ func KeepIdentity(ctx context.Context, to *tfsdk.ResourceIdentity, identity any,
 	}
 }
 
-// BudgetOf returns the evictions block of a resource over the provider's; false
+// LimitsOf returns the evictions block of a resource over the provider's; false
 // while any of it is not known.
-func BudgetOf(ctx context.Context, evictions types.Object, defaults message.Budget, diags *diag.Diagnostics) (message.Budget, bool) {
+func LimitsOf(ctx context.Context, evictions types.Object, defaults message.Limits, diags *diag.Diagnostics) (message.Limits, bool) {
 	if evictions.IsUnknown() {
-		return message.Budget{}, false
+		return message.Limits{}, false
 	}
 	var block *EvictionsModel
 	diags.Append(evictions.As(ctx, &block, basetypes.ObjectAsOptions{UnhandledNullAsEmpty: false})...)
 	if diags.HasError() || !block.Known() {
-		return message.Budget{}, false
+		return message.Limits{}, false
 	}
-	budget, found := block.Budget(ctx, defaults)
-	budget.Ours = !evictions.IsNull()
+	limits, found := block.Limits(ctx, defaults)
+	limits.OwnBlock = !evictions.IsNull()
 	diags.Append(found...)
-	return budget, !diags.HasError()
+	return limits, !diags.HasError()
 }

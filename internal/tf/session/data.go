@@ -32,7 +32,7 @@ type Data struct {
 	// cluster and by its owner; "" where the environment names the cluster.
 	Label string
 	// Evictions are the limits of resources that set none.
-	Evictions message.Budget
+	Evictions message.Limits
 	// Comparison is what is known of the cluster's gate for Lt and Gt.
 	Comparison eviction.Comparison
 	// FailUnreachable makes a cluster out of reach at plan an error.

@@ -21,7 +21,7 @@ import (
 
 // StepWords are how a resource words the steps of its plan.
 type StepWords struct {
-	message.Budget
+	message.Limits
 	// About reports what steps do, or would have done.
 	About func(doing bool, steps []planner.Step) message.Subject
 	// Rescue is the attribute that could save stranded pods.
@@ -39,7 +39,7 @@ type StepWords struct {
 
 // exceeds fills the error where the plan exceeds limits of other resources.
 func (w StepWords) exceeds(whole *eviction.Report, over *eviction.LimitsError) bool {
-	*over = eviction.LimitsError{Limits: w.Limits, Report: whole}
+	*over = eviction.LimitsError{Limits: w.Limits.Limits, Report: whole}
 	if w.Exceeded != nil {
 		over.Exceeded = w.Exceeded()
 	}
@@ -65,7 +65,7 @@ func (d *Data) Warn(ctx context.Context, w StepWords, plan planner.Plan, diags *
 	}
 	if over := new(eviction.LimitsError); errors.As(check(whole), &over) || w.exceeds(whole, over) {
 		over.NodeGroups = rollout.NodeGroups(ctx, d.Cluster, over.Report)
-		diags.Append(w.Budget.Refused(over, w.About(false, steps), w.Rescue))
+		diags.Append(w.Limits.Refused(over, w.About(false, steps), w.Rescue))
 		return
 	}
 	for _, step := range steps {
@@ -129,7 +129,7 @@ func (d *Data) PreviewTaints(ctx context.Context, c TaintChange, diags *diag.Dia
 	}
 	c.Planned = d.Planned.Tolerations(c.Owner, linked)
 	order := func(s *snapshot.Snapshot) planner.Plan { return d.OrderOf(c.Change)(d.Foreseen(s, linked)) }
-	plan, seen, err := d.Ordered(ctx, c.Owner, c.Words.Limits, seen, order)
+	plan, seen, err := d.Ordered(ctx, c.Owner, c.Words.Limits.Limits, seen, order)
 	if err != nil {
 		unseen(err)
 		return
@@ -156,5 +156,5 @@ func (w StepWords) Explain(err error, later bool) diag.Diagnostic {
 	}
 	about := w.About(false, over.Steps)
 	about.Began = over.Began || later
-	return w.Budget.Refused(over.LimitsError, about, w.Rescue)
+	return w.Limits.Refused(over.LimitsError, about, w.Rescue)
 }

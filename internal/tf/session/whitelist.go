@@ -5,12 +5,14 @@ package session
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/admission"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/kube"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/planner"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/tf/message"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/toleration"
@@ -44,5 +46,22 @@ func (d *Data) warnWhitelist(ctx context.Context, t planner.Tolerations, at mess
 				"The API server adds tolerations to new pods that its annotation "+admission.WhitelistAnnotation+" does not cover: "+toleration.Format(rejected)+". "+
 					plugIn+"pods that this change restarts are lost. Add these tolerations to the annotation first (kubetaint_namespace_tolerations does it with allowed).")
 		}
+	}
+}
+
+// WarnRejected reports which pods of a namespace the lists of after keep from being created, and which running ones could not be
+// recreated with them.
+func (d *Data) WarnRejected(ctx context.Context, namespace string, before, after admission.Lists, diags *diag.Diagnostics) {
+	rejecting := message.WarnRejecting(namespace, after, diags)
+	if len(after.Allowed) == 0 {
+		return
+	}
+	snapshot, err := d.Cluster.Snapshot(ctx)
+	switch {
+	case err == nil:
+		pods, owners := planner.NewlyForbidden(snapshot, namespace, before, after, rejecting)
+		message.WarnForbidden(namespace, pods, owners, diags)
+	case !errors.Is(err, kube.ErrForbidden):
+		message.WarnForbiddenUnknown(namespace, err, diags)
 	}
 }

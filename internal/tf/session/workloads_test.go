@@ -65,7 +65,7 @@ func TestNoPreview(t *testing.T) {
 		"no right":                 {&Data{Cluster: &kube.Cluster{}}, forbidden, false, `Unable to preview evictions on node "a"`, []string{"The change is planned, but which pods it evicts is not known. The credentials", "Original error: list pods: 403"}, false},
 		"any other error":          {&Data{Cluster: &kube.Cluster{}}, errors.New("strange"), false, `Unable to preview evictions on node "a"`, []string{"is not known.\n\nOriginal error: strange"}, false},
 		"a budget of the resource": {&Data{Cluster: &kube.Cluster{}}, forbidden, true, `Unable to check the eviction limits for evictions on node "a": the cluster could not be read`, []string{"A limit is set in evictions. ", "remove the limit for this run"}, true},
-		"a budget of the provider": {&Data{Cluster: &kube.Cluster{}, Evictions: message.Budget{Limits: eviction.Limits{MaxPods: &none}}}, forbidden, true, `Unable to check the eviction limits for evictions on node "a": the cluster could not be read`, []string{"here or in the provider block"}, false},
+		"a budget of the provider": {&Data{Cluster: &kube.Cluster{}, Evictions: message.Limits{Limits: eviction.Limits{MaxPods: &none}}}, forbidden, true, `Unable to check the eviction limits for evictions on node "a": the cluster could not be read`, []string{"here or in the provider block"}, false},
 		"no cluster yet":           {&Data{}, message.ErrNotConnected, true, `Unable to check the eviction limits for evictions on node "a" before apply: the provider block is not known yet`, []string{"known only after apply", "Apply checks the limits before its first write"}, false},
 	} {
 		t.Run(name, func(t *testing.T) {

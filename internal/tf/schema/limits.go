@@ -69,15 +69,15 @@ func (m *EvictionsModel) limits() map[string]attr.Value {
 	}
 }
 
-// Budget returns the block's limits; attributes that it leaves out are those
+// Limits returns the block's limits; attributes that it leaves out are those
 // of defaults. All values must be known.
-func (m *EvictionsModel) Budget(ctx context.Context, defaults message.Budget) (message.Budget, diag.Diagnostics) {
+func (m *EvictionsModel) Limits(ctx context.Context, defaults message.Limits) (message.Limits, diag.Diagnostics) {
 	var diags diag.Diagnostics
 	if m == nil {
 		defaults.Inherited = []string{maxPods, maxPending, maxLost, protectedNamespaces, protectedSelector, onlyThese}
 		return defaults, diags
 	}
-	b := message.Budget{Limits: defaults.Limits, OnlyAlone: defaults.OnlyAlone}
+	b := message.Limits{Limits: defaults.Limits, OnlyAlone: defaults.OnlyAlone}
 	b.MaxPods = cmp.Or(m.MaxPods.ValueInt64Pointer(), defaults.MaxPods)
 	b.MaxPending = cmp.Or(m.MaxPending.ValueInt64Pointer(), defaults.MaxPending)
 	b.MaxLost = cmp.Or(m.MaxLost.ValueInt64Pointer(), defaults.MaxLost)

@@ -10,13 +10,13 @@ import (
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
 )
 
-// Budget is the limits on evictions, and where they are set.
-type Budget struct {
+// Limits are the limits on evictions, and where they are set.
+type Limits struct {
 	eviction.Limits
 	// Inherited are the attributes that come from the provider block.
 	Inherited []string
-	// Ours is set where the resource has an evictions block of its own.
-	Ours bool
+	// OwnBlock is set where the resource has an evictions block of its own.
+	OwnBlock bool
 	// OnlyAlone is set where the block that sets only sets nothing else.
 	OnlyAlone bool
 }

@@ -26,8 +26,8 @@ func parsed(t *testing.T, selector string) labels.Selector {
 
 func of(n int64) *int64 { return &n }
 
-// TestBudget_says: what is exceeded, in words. The tests of eviction.Limits show what counts.
-func TestBudget_says(t *testing.T) {
+// TestLimits_says: what is exceeded, in words. The tests of eviction.Limits show what counts.
+func TestLimits_says(t *testing.T) {
 	t.Parallel()
 	report := reportOf(leaving(2, "Deployment/now", eviction.EvictedNow, func(v *eviction.PodVerdict) { v.Pod.Labels = labels.Set{"tier": "gold"} }), leaving(1, "Deployment/unknown", eviction.Unknown, func(v *eviction.PodVerdict) { v.Pod.Namespace = "prod" }))
 	for want, limits := range map[string]eviction.Limits{
@@ -46,7 +46,7 @@ func TestBudget_says(t *testing.T) {
 }
 
 // An urgent pod finds room where a bare one was, and two others find none.
-func TestBudget_saysWhatBecomesOfReplacements(t *testing.T) {
+func TestLimits_saysWhatBecomesOfReplacements(t *testing.T) {
 	t.Parallel()
 	c := aCluster().node("worker-2", 4).pods("worker-1", "pay/Deployment/core", 1, 3, urgent).pods("worker-2", "prod/one-off", 1, 2).pods("worker-1", "shop/Deployment/web", 2, 9)
 	report := eviction.Evaluate(c.Snapshot, eviction.Scenario{Taints: map[string][]corev1.Taint{"worker-1": taintsOf(t, "a:NoExecute")}}, eviction.ComparisonOff)
@@ -64,11 +64,11 @@ func TestBudget_saysWhatBecomesOfReplacements(t *testing.T) {
 	}
 }
 
-// TestBudget_namesTheResourceWhoseLimitIsExceeded where that is another one.
-func TestBudget_namesTheResourceWhoseLimitIsExceeded(t *testing.T) {
+// TestLimits_namesTheResourceWhoseLimitIsExceeded where that is another one.
+func TestLimits_namesTheResourceWhoseLimitIsExceeded(t *testing.T) {
 	t.Parallel()
 	over := &eviction.LimitsError{Report: reportOf(), Exceeded: []eviction.Excess{{Limit: eviction.MaxPending, Count: 2, Of: "id", Certain: true}}}
-	b := Budget{Limits: eviction.Limits{MaxPending: of(9)}, Ours: true}
+	b := Limits{Limits: eviction.Limits{MaxPending: of(9)}, OwnBlock: true}
 	if got, want := exceeds(over, over.Exceeded[0]), "2 pods would stay Pending, and max_pending allows 0 (set by another resource)"; got != want {
 		t.Errorf("it says %q", got)
 	}

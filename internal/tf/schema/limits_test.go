@@ -32,7 +32,7 @@ func TestEvictionsModel_budget(t *testing.T) {
 		change(&m)
 		return &m
 	}
-	defaults := message.Budget{Limits: eviction.Limits{MaxPods: new(int64(7)), Namespaces: []string{"prod"}, Selector: labels.SelectorFromSet(labels.Set{"tier": "gold"})}}
+	defaults := message.Limits{Limits: eviction.Limits{MaxPods: new(int64(7)), Namespaces: []string{"prod"}, Selector: labels.SelectorFromSet(labels.Set{"tier": "gold"})}}
 	tests := []struct {
 		name  string
 		model *EvictionsModel
@@ -55,7 +55,7 @@ func TestEvictionsModel_budget(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			b, diags := tt.model.Budget(t.Context(), defaults)
+			b, diags := tt.model.Limits(t.Context(), defaults)
 			if diags.HasError() != tt.wrong {
 				t.Fatal(diags)
 			}
