@@ -21,16 +21,16 @@ func TestLogging_writesToTerraformsLog(t *testing.T) {
 	logger.DebugContext(ctx, "next step", "step", "apply taints")
 	logger.With("node", "a").InfoContext(ctx, "waiting")
 	logger.WithGroup("g").WarnContext(ctx, "no room", "node", "b")
-	logger.ErrorContext(ctx, "not restored", "error", fmt.Sprint("gone"))
+	logger.ErrorContext(ctx, "not restored", "error", "gone")
 	entries, err := tflogtest.MultilineJSONDecode(&out)
 	if err != nil {
 		t.Fatal(err)
 	}
 	var got []string
 	for _, e := range entries {
-		got = append(got, fmt.Sprint(e["@level"], " ", e["@message"], " ", e["step"], e["node"], e["error"]))
+		got = append(got, fmt.Sprintf("%v %v %v %v %v", e["@level"], e["@message"], e["step"], e["node"], e["error"]))
 	}
-	want := []string{"debug next step apply taints<nil><nil>", "info waiting <nil>a<nil>", "warn no room <nil>b<nil>", "error not restored <nil><nil>gone"}
+	want := []string{"debug next step apply taints <nil> <nil>", "info waiting <nil> a <nil>", "warn no room <nil> b <nil>", "error not restored <nil> <nil> gone"}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
