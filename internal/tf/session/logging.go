@@ -16,7 +16,7 @@ func Logging(ctx context.Context) context.Context {
 	return logr.NewContextWithSlogLogger(ctx, slog.New(logHandler{}))
 }
 
-// logHandler passes records on to the log of the context that they are written with.
+// logHandler writes records to the log of the context that they are written with.
 type logHandler struct{ fields []slog.Attr }
 
 // Enabled leaves the level to Terraform's log.
