@@ -137,7 +137,13 @@ func (r *Report) endedBeside() []EndedPod {
 // endedOthers returns the pods that failed Jobs delete beside those that are evicted, or that may be unless their Job is
 // sure to fail. Jobs that were not read are assumed to go on.
 func (r *Report) endedOthers() []EndedPod {
-	return slices.DeleteFunc(slices.Clone(r.Ended), func(p EndedPod) bool { return p.Unread })
+	evicted := map[string]bool{}
+	for i := range r.Pods {
+		if len(r.Ended) > 0 && r.Pods[i].Leaves() {
+			evicted[r.Pods[i].Pod.Key()] = true
+		}
+	}
+	return slices.DeleteFunc(slices.Clone(r.Ended), func(p EndedPod) bool { return p.Unread || evicted[p.Pod.Key()] })
 }
 
 // endedPods counts them.

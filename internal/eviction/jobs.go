@@ -4,6 +4,7 @@
 package eviction
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -81,7 +82,7 @@ func fateBy(j *snapshot.Job, action batchv1.PodFailurePolicyAction, pods int) jo
 		return jobFate{}
 	case action == batchv1.PodFailurePolicyActionCount && *j.PerIndex > 0:
 		// How many pods of an index have failed is not read.
-		return jobFate{unknown: true}
+		return jobFate{unknown: true, whole: j.MaxFailedIndexes != nil && j.FailedIndexes+pods > int(*j.MaxFailedIndexes)}
 	case j.MaxFailedIndexes != nil && j.FailedIndexes+pods > int(*j.MaxFailedIndexes):
 		return jobFate{fails: jobFails, limit: fmt.Sprintf("maxFailedIndexes %d", *j.MaxFailedIndexes)}
 	case action == batchv1.PodFailurePolicyActionFailIndex:
@@ -159,9 +160,13 @@ func (of *jobPods) fail(fate jobFate) {
 	default:
 		return
 	}
+	why := "its Job may fail"
+	if fate.fails != jobFails {
+		why = cmp.Or(fate.fails, why)
+	}
 	for _, v := range may {
-		v.MayBeLost, v.Perhaps = true, "its Job may fail"
-		v.Reason += "; its Job may fail"
+		v.MayBeLost, v.Perhaps = true, why
+		v.Reason += "; " + why
 	}
 }
 

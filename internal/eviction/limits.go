@@ -132,13 +132,19 @@ func (l Limits) Check(report *Report) error {
 // loses names the pods that are evicted for good, or may be: bare ones, and those of what fails without them. Pods of
 // controllers of which nothing is known are left out: most of these are operators, which do recreate them.
 func (r *Report) loses() Excess {
-	lost, most := r.losses(), r.Summary().LostPods()
+	lost, counted := r.losses(), r.Summary().LostPods()
 	out := r.evicts(func(p *snapshot.Pod, _ snapshot.Owner) bool { return lost[p] })
-	// Not all of the victims are evicted in one order.
-	if over := min(out.Count-most.Max, out.Preempted); over > 0 {
-		out.Count, out.Preempted = out.Count-over, out.Preempted-over
+	most := counted.Max
+	for i := range r.Pods {
+		if v := &r.Pods[i]; v.PerhapsLost() && !lost[v.Pod] {
+			most--
+		}
 	}
-	out.Certain = most.Min > 0
+	// Not all of them are lost in one order.
+	if over := out.Count - most; over > 0 {
+		out.Count, out.Preempted = most, out.Preempted-min(over, out.Preempted)
+	}
+	out.Certain = counted.Min > 0
 	return out
 }
 

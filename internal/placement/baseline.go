@@ -51,11 +51,15 @@ func (s *simulation) without(seed uint64, order int) {
 	for _, r := range b.replacements[b.fixed:] {
 		b.preempted[r.pod] = r.node >= 0
 	}
-	anyway := func(pod *snapshot.Pod) bool {
-		_, is := b.preempted[pod]
-		return is
-	}
-	s.preempted, s.deleted = slices.DeleteFunc(s.preempted, anyway), slices.DeleteFunc(s.deleted, anyway)
+	s.preempted = slices.DeleteFunc(s.preempted, func(pod *snapshot.Pod) bool {
+		_, anyway := b.preempted[pod]
+		return anyway
+	})
+	// Without the change, other pods may come in their places.
+	s.deleted = slices.DeleteFunc(s.deleted, func(pod *snapshot.Pod) bool {
+		placed, anyway := b.preempted[pod]
+		return anyway && !placed
+	})
 }
 
 // anyway reports whether what becomes of a pod is not caused by the change: it was Pending before, replaces a

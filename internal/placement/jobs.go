@@ -62,6 +62,7 @@ func (s *simulation) fail(pod *snapshot.Pod) bool {
 func (s *simulation) endJobs() {
 	for _, job := range s.failures.failed {
 		s.endJob(job)
+		s.returned = true
 	}
 	s.failures.failed = s.failures.failed[:0]
 }
@@ -92,6 +93,8 @@ func (s *simulation) endJob(job types.UID) {
 // end notes that a Job does not create a replacement, or deletes it. Its Pending pods go with it.
 func (s *simulation) end(r *replacement) {
 	switch r.ended = true; {
+	case r.waiting && s.isUndecided[r.pod] != nil:
+		r.deleted = true
 	case r.waiting:
 		r.deleted, s.deleted = true, append(s.deleted, r.pod)
 		s.quotas.release(s, r.pod)

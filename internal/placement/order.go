@@ -75,7 +75,7 @@ func (s *simulation) reset() {
 	}
 	s.touched, s.preempted, s.freed, s.moved, s.next, s.moment = s.touched[:0], nil, 1, 1, 0, 0
 	s.deleted = nil
-	s.vacated = false
+	s.vacated, s.returned = false, false
 	clear(s.isPreempted)
 	clear(s.failures.preempted)
 	clear(s.failures.over)

@@ -94,6 +94,8 @@ type simulation struct {
 	failures   failures
 	// unfit are the victims whose replacements found no node in the last order that had them.
 	unfit map[*snapshot.Pod]bool
+	// denials are why the last order that had replacements of victims did not create them.
+	denials map[*snapshot.Pod]*Refusal
 	// prompt is set for an order in which pods that have waited for room are not tried before those
 	// that are created when it becomes free: the scheduler may have put off a retry.
 	prompt bool
@@ -119,6 +121,8 @@ type simulation struct {
 	freed int
 	// vacated is set once pods are preempted.
 	vacated bool
+	// returned is set once Jobs have failed by preemption.
+	returned bool
 	effort
 	// proved is set where it is proved what each order comes to.
 	proved bool
@@ -190,7 +194,7 @@ func newSimulation(f *Finder, evicted []Eviction) *simulation {
 	f.allPlaces()
 	s := &simulation{
 		Finder: f, effort: effort{limit: workLimit}, classes: map[classKey]*class{}, evicted: make(map[*snapshot.Pod]int64, len(evicted)), leaves: make([]bool, len(f.places)),
-		byKey: map[snapshot.WorkloadKey]int{}, groups: map[groupKey]*Group{}, sets: map[string]*statefulSet{}, isPreempted: map[*snapshot.Pod]bool{}, terminating: map[int32][]terminatingVictim{}, victims: map[*snapshot.Pod]Eviction{}, unfit: map[*snapshot.Pod]bool{}, failures: newFailures(), unread: map[*snapshot.Pod]bool{}, isUndecided: map[*snapshot.Pod]*undecided{}, unmodelledRanges: map[string]bool{},
+		byKey: map[snapshot.WorkloadKey]int{}, groups: map[groupKey]*Group{}, sets: map[string]*statefulSet{}, isPreempted: map[*snapshot.Pod]bool{}, terminating: map[int32][]terminatingVictim{}, victims: map[*snapshot.Pod]Eviction{}, unfit: map[*snapshot.Pod]bool{}, denials: map[*snapshot.Pod]*Refusal{}, failures: newFailures(), unread: map[*snapshot.Pod]bool{}, isUndecided: map[*snapshot.Pod]*undecided{}, unmodelledRanges: map[string]bool{},
 		base: make([]nodeState, len(f.places)), now: make([]nodeState, len(f.places)), order: make([]int32, len(f.places)), nodeNames: make([]uint64, len(f.places)), evictions: evicted,
 	}
 	s.attachments = newAttachments(s.snapshot)
@@ -239,7 +243,7 @@ func (s *simulation) replace(e *Eviction) {
 	if e.Scheduling == nil {
 		return
 	}
-	r := &replacement{pod: e.Pod, class: s.classOf(e.Pod, e.Scheduling, s.admitted(e.Pod).demand), after: e.gone(), evicted: e.gone(), wait: e.wait(), workload: s.workload(e.Pod), node: -1, waiting: e.Arrives, perhaps: e.Doubtful, name: nameOfPod(e.Pod)}
+	r := &replacement{pod: e.Pod, class: s.classOf(e.Pod, e.Scheduling, s.admitted(e.Pod).demand), after: e.gone(), evicted: e.gone(), wait: e.wait(), workload: s.workload(e.Pod), node: -1, waiting: e.Arrives, perhaps: e.Doubtful, fits: true, name: nameOfPod(e.Pod)}
 	if e.Ordered && e.Pod.Controller != nil {
 		if s.enlist(r); r.set != nil {
 			r.set.policyUnknown = e.PolicyUnknown
@@ -324,11 +328,12 @@ func (s *simulation) pass() {
 	}
 }
 
-// madeRoom reports whether pods were preempted since it was last asked, while a pod that preempts none is Pending.
+// madeRoom reports whether pods were preempted since it was last asked, while a pod that preempts none is Pending, or
+// whether Jobs have failed, which may give back quota.
 func (s *simulation) madeRoom() bool {
-	made := s.vacated
-	s.vacated = false
-	return made && slices.ContainsFunc(s.replacements, func(r *replacement) bool {
+	made, returned := s.vacated, s.returned
+	s.vacated, s.returned = false, false
+	return returned || made && slices.ContainsFunc(s.replacements, func(r *replacement) bool {
 		return r.created && r.node < 0 && !r.deleted && (r.class.demand.Patient || r.foreign())
 	})
 }

@@ -154,7 +154,7 @@ func (s *simulation) count(r *replacement) {
 func (s *simulation) countCreated(r *replacement, w *tally) {
 	r.denied = r.refusal()
 	if r.fits = r.node >= 0; r.perhaps && r.group == nil {
-		s.unfit[r.pod] = !r.fits
+		s.unfit[r.pod], s.denials[r.pod] = !r.fits, r.denied
 	}
 	switch {
 	case r.node >= 0:

@@ -101,7 +101,7 @@ func (w WhatIf) Results(all bool) Results {
 
 // notable reports whether there is something to tell about a workload.
 func notable(w eviction.Workload) bool {
-	return w.Summary.Preempted.Max+w.Summary.Deleted.Max > 0 || slices.ContainsFunc(w.Pods, func(v eviction.PodVerdict) bool { return !v.Plain() })
+	return w.Summary.Preempted.Max+w.Summary.Deleted.Max+w.Summary.Pending.Max > 0 || slices.ContainsFunc(w.Pods, func(v eviction.PodVerdict) bool { return !v.Plain() })
 }
 
 func fromVerdict(report *eviction.Report, v eviction.PodVerdict) Pod {

@@ -12,7 +12,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/go-logr/logr"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -64,7 +63,7 @@ func TestNodeGroups_logsWhyTheyCannotBeRead(t *testing.T) {
 				}
 				var out bytes.Buffer
 				began := time.Now()
-				if got := NodeGroups(logr.NewContextWithSlogLogger(t.Context(), slog.New(slog.NewTextHandler(&out, nil))), c, report); !slices.Equal(got, tt.want) {
+				if got := NodeGroups(WithLogger(t.Context(), slog.New(slog.NewTextHandler(&out, nil))), c, report); !slices.Equal(got, tt.want) {
 					t.Errorf("got %q", got)
 				}
 				if log := out.String(); strings.Contains(log, "the node groups of an autoscaler cannot be read") != (tt.logs != "") || !strings.Contains(log, tt.logs) {

@@ -275,15 +275,15 @@ var equivalents = append(placementEquivalents, []equivalent{
 		reason: "a cache: without it the same value is made again",
 	},
 	{
-		file: "internal/rollout/await.go", function: "wait.end", was: `tflog.Info(ctx, "waiting for running pods to follow the template", map[string]any{"workload": s.workload.Title(), "followed": now})`,
+		file: "internal/rollout/await.go", function: "wait.end", was: `logger(ctx).InfoContext(ctx, "waiting for running pods to follow the template", "workload", s.workload.Title(), "followed", now)`,
 		reason: "it is only logged",
 	},
 	{
-		file: "internal/rollout/awaited.go", function: "draining.remember", was: `tflog.Warn(ctx, "too many workloads to record on a node", map[string]any{"node": name, "workloads": len(all)})`,
+		file: "internal/rollout/awaited.go", function: "draining.remember", was: `logger(ctx).WarnContext(ctx, "too many workloads to record on a node", "node", name, "workloads", len(all))`,
 		reason: "it is only logged",
 	},
 	{
-		file: "internal/rollout/awaited.go", function: "draining.remember", was: `tflog.Warn(ctx, "no room to record what a drain waits for", map[string]any{"node": name, "error": err.Error()})`,
+		file: "internal/rollout/awaited.go", function: "draining.remember", was: `logger(ctx).WarnContext(ctx, "no room to record what a drain waits for", "node", name, "error", err.Error())`,
 		reason: "it is only logged",
 	},
 	{
@@ -291,7 +291,7 @@ var equivalents = append(placementEquivalents, []equivalent{
 		reason: "it is only logged",
 	},
 	{
-		file: "internal/rollout/drains.go", function: "draining.evict", was: `if one.at.IsZero() { tflog.Info(ctx, doing, map[string]any{"pod": p.Key(), "node": p.Node}) }`,
+		file: "internal/rollout/drains.go", function: "draining.evict", was: `if one.at.IsZero() { logger(ctx).InfoContext(ctx, doing, "pod", p.Key(), "node", p.Node) }`,
 		reason: "it is only logged",
 	},
 	{
@@ -299,43 +299,43 @@ var equivalents = append(placementEquivalents, []equivalent{
 		reason: "it is only logged",
 	},
 	{
-		file: "internal/rollout/drains.go", function: "draining.evict", was: `tflog.Info(ctx, doing, map[string]any{"pod": p.Key(), "node": p.Node})`,
+		file: "internal/rollout/drains.go", function: "draining.evict", was: `logger(ctx).InfoContext(ctx, doing, "pod", p.Key(), "node", p.Node)`,
 		reason: "it is only logged",
 	},
 	{
-		file: "internal/rollout/drains.go", function: "draining.tell", was: `tflog.Info(ctx, "waiting for pods to terminate", map[string]any{"node": name, "waiting": now})`,
+		file: "internal/rollout/drains.go", function: "draining.tell", was: `logger(ctx).InfoContext(ctx, "waiting for pods to terminate", "node", name, "waiting", now)`,
 		reason: "it is only logged",
 	},
 	{
-		file: "internal/rollout/machines.go", function: "machineRollout.carryOut", was: `tflog.Info(ctx, "writing for a rollout of machines", map[string]any{"machine_set": r.key, "what": string(intent.Kind), "reason": intent.Reason})`,
+		file: "internal/rollout/machines.go", function: "machineRollout.carryOut", was: `logger(ctx).InfoContext(ctx, "writing for a rollout of machines", "machine_set", r.key, "what", string(intent.Kind), "reason", intent.Reason)`,
 		reason: "it is only logged",
 	},
 	{
-		file: "internal/rollout/machines.go", function: "machineRollout.tell", was: `tflog.Info(ctx, "waiting for machines", map[string]any{"machine_set": r.key, "waiting": now})`,
+		file: "internal/rollout/machines.go", function: "machineRollout.tell", was: `logger(ctx).InfoContext(ctx, "waiting for machines", "machine_set", r.key, "waiting", now)`,
 		reason: "it is only logged",
 	},
 	{
-		file: "internal/rollout/machines.go", function: "machineRollout.restore", was: `tflog.Error(ctx, "the count could not be restored", map[string]any{"machine_set": r.key, "error": err.Error()})`,
+		file: "internal/rollout/machines.go", function: "machineRollout.restore", was: `logger(ctx).ErrorContext(ctx, "the count could not be restored", "machine_set", r.key, "error", err.Error())`,
 		reason: "it is only logged",
 	},
 	{
-		file: "internal/rollout/nodes.go", function: "switchOne", was: `if err == nil { tflog.Debug(ctx, "node taints are in sync", map[string]any{"node": name}) }`,
+		file: "internal/rollout/nodes.go", function: "switchOne", was: `if err == nil { logger(ctx).DebugContext(ctx, "node taints are in sync", "node", name) }`,
 		reason: "it is only logged",
 	},
 	{
-		file: "internal/rollout/nodes.go", function: "switchOne", was: `tflog.Debug(ctx, "node taints are in sync", map[string]any{"node": name})`,
+		file: "internal/rollout/nodes.go", function: "switchOne", was: `logger(ctx).DebugContext(ctx, "node taints are in sync", "node", name)`,
 		reason: "it is only logged",
 	},
 	{
-		file: "internal/rollout/run.go", function: "run.take", was: `tflog.Debug(ctx, "next step", map[string]any{"step": step.String()})`,
+		file: "internal/rollout/run.go", function: "run.take", was: `logger(ctx).DebugContext(ctx, "next step", "step", step.String())`,
 		reason: "it is only logged",
 	},
 	{
-		file: "internal/rollout/setlabels.go", function: "machineRollout.label", was: `tflog.Info(ctx, "writing labels of machines", map[string]any{"machine_set": r.key, "what": string(intent.Kind), "reason": intent.Reason})`,
+		file: "internal/rollout/setlabels.go", function: "machineRollout.label", was: `logger(ctx).InfoContext(ctx, "writing labels of machines", "machine_set", r.key, "what", string(intent.Kind), "reason", intent.Reason)`,
 		reason: "it is only logged",
 	},
 	{
-		file: "internal/rollout/sets.go", function: "run.rollOut", was: `tflog.Info(ctx, "waiting for another rollout to end", map[string]any{"machine_set": a.Set.Key(), "at_once": most})`,
+		file: "internal/rollout/sets.go", function: "run.rollOut", was: `logger(ctx).InfoContext(ctx, "waiting for another rollout to end", "machine_set", a.Set.Key(), "at_once", most)`,
 		reason: "it is only logged",
 	},
 }...)

@@ -105,7 +105,7 @@ func newCensus(w eviction.Workload, tell told) *census {
 
 // pods is how many pods there is something to tell about.
 func (c *census) pods() int {
-	return len(c.evicted) + len(c.unknown) + len(c.stays) + c.Summary.Preempted.Max + c.Summary.Deleted.Max
+	return cmp.Or(len(c.evicted)+len(c.unknown)+len(c.stays)+c.Summary.Preempted.Max+c.Summary.Deleted.Max, c.Summary.Pending.Max)
 }
 
 // leaves is how many pods are evicted, or may be.

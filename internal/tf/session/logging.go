@@ -7,13 +7,14 @@ import (
 	"context"
 	"log/slog"
 
-	"github.com/go-logr/logr"
 	"github.com/hashicorp/terraform-plugin-log/tflog"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/rollout"
 )
 
-// Logging returns a context whose logger writes to Terraform's log. Packages that know nothing of Terraform log by it.
+// Logging returns a context by which runs, which know nothing of Terraform, log to Terraform's log.
 func Logging(ctx context.Context) context.Context {
-	return logr.NewContextWithSlogLogger(ctx, slog.New(logHandler{}))
+	return rollout.WithLogger(ctx, slog.New(logHandler{}))
 }
 
 // logHandler writes records to the log of the context that they are written with.

@@ -6,6 +6,7 @@ package session
 import (
 	"bytes"
 	"fmt"
+	"log/slog"
 	"testing"
 
 	"github.com/go-logr/logr"
@@ -16,8 +17,7 @@ import (
 func TestLogging_writesToTerraformsLog(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
-	ctx := Logging(tflogtest.RootLogger(t.Context(), &out))
-	logger := logr.FromContextAsSlogLogger(ctx)
+	ctx, logger := tflogtest.RootLogger(t.Context(), &out), slog.New(logHandler{})
 	logger.DebugContext(ctx, "next step", "step", "apply taints")
 	logger.With("node", "a").InfoContext(ctx, "waiting")
 	logger.WithGroup("g").WarnContext(ctx, "no room", "node", "b")
@@ -33,5 +33,13 @@ func TestLogging_writesToTerraformsLog(t *testing.T) {
 	want := []string{"debug next step apply taints <nil> <nil>", "info waiting <nil> a <nil>", "warn no room <nil> b <nil>", "error not restored <nil> <nil> gone"}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// TestLogging_leavesClientGoItsLogger: it would write each answer of the API server to the log.
+func TestLogging_leavesClientGoItsLogger(t *testing.T) {
+	t.Parallel()
+	if _, err := logr.FromContext(Logging(t.Context())); err == nil {
+		t.Error("client-go finds a logger in the context")
 	}
 }
