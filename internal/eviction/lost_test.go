@@ -85,6 +85,9 @@ func TestSummary_countsAsLostWhatMaxLostCounts(t *testing.T) {
 		"a Job with one pod that may be evicted":                 {world: on(pod("p", "n1", ofBatch, perhaps)).job("batch", failing), want: may(1)},
 		"a Job that fails if a pod is evicted, and others":       {world: on(pod("p", "n1", ofBatch, perhaps), pod("q", "n2", ofBatch)).job("batch", failing), want: may(2)},
 		"an index that fails if its pod is evicted":              {world: on(pod("p", "n1", ofBatch, perhaps), pod("q", "n2", ofBatch)).job("batch", snapshot.Job{BackoffLimit: 9, PerIndex: new(int32(0))}), want: may(1)},
+		"a Job that fails if an index has failed before":         {world: on(pod("p", "n1", ofBatch), pod("q", "n2", ofBatch)).job("batch", snapshot.Job{BackoffLimit: 99, PerIndex: new(int32(1)), MaxFailedIndexes: new(int32(0))}), want: may(2)},
+		"one of two bare pods, and another controller's":         {world: eitherIsPreempted(bare).run(pod("thing", "n1", ofThing)), want: Range{Min: 1, Max: 2}, unlimited: 1, either: true},
+		"a Pending pod of a Job that may fail already":           {world: waits(isPreemptedLater(), pod("w", "", ofBatch, pending)).job("batch", snapshot.Job{BackoffLimit: 1}), want: may(3)},
 		"preemption of one of two bare pods":                     {world: eitherIsPreempted(bare), want: number(1), either: true},
 		"preemption of a pod of one of two Jobs":                 {world: eitherIsPreempted(ofBatch).job("batch", failing), want: number(2)},
 		"a Pending pod that preempts a Job anyway":               {world: waitingBeside(crowded(ofBatch)).beside(having(node("n3"), 2, 2)).run(other("q", "n3", in("prod"), asking(2, 2), ofBatch)).job("batch", failing)},
@@ -168,11 +171,9 @@ func TestSimulate_aJobDeletesNoVictims(t *testing.T) {
 // TestSimulate_aJobThatFailsByPreemptionGivesItsQuotaBack: that of its Pending pod lets another pod be created.
 func TestSimulate_aJobThatFailsByPreemptionGivesItsQuotaBack(t *testing.T) {
 	t.Parallel()
-	minute := int64(60)
 	for limit, refused := range map[int32]placement.Range{0: number(0), 6: number(1)} {
 		w := isPreempted(ofJob("batch")).run(
-			pod("calm", "n1", ownedBy("ReplicaSet", "calm"), in("app")),
-			other("late", "n1", in("prod"), tolerating(corev1.Toleration{Key: "a", Operator: corev1.TolerationOpExists, TolerationSeconds: &minute}))).job("batch", snapshot.Job{BackoffLimit: limit})
+			pod("calm", "n1", ownedBy("ReplicaSet", "calm"), in("app"))).job("batch", snapshot.Job{BackoffLimit: limit})
 		w.Pods["n1"][0].Namespace = "prod"
 		w = waits(w, pod("q", "", ofJob("batch"), pending, asking(9, 9)))
 		w.Quotas = snapshot.Quotas{"app": {{Name: "few", Limits: []snapshot.QuotaLimit{{Resource: "pods", Hard: 1, Used: 3}}}}}
@@ -193,5 +194,20 @@ func TestSummary_aPodThatItsNamespaceDoesNotAllowIsNeverPending(t *testing.T) {
 		if got := Evaluate(w.Snapshot, tainting("n1", "a:NoExecute"), ComparisonOff).Summary(); got.Refused != number(1) || got.Unplaced != number(0) {
 			t.Errorf("by %s, %v are refused and %v Pending", name, got.Refused, got.Unplaced)
 		}
+	}
+}
+
+// TestSimulate_noReplacementIsPendingThatIsNotCreated: that of a pod whose Job fails in any order that has it, and that of a
+// victim which a quota refuses and its controller may not create.
+func TestSimulate_noReplacementIsPendingThatIsNotCreated(t *testing.T) {
+	t.Parallel()
+	later := Evaluate(isPreemptedLater().job("batch", snapshot.Job{BackoffLimit: 1}).Snapshot, tainting("n1", "a=3:NoExecute"), ComparisonUnknown)
+	if got := outcomeOf(t, later.Outcome(), "batch").Missing; got != number(0) {
+		t.Errorf("%v replacements of the failed Job are missing", got)
+	}
+	w := isPreempted(controlledBy("tekton.dev", "TaskRun"), in("prod"))
+	w.Quotas = snapshot.Quotas{"prod": {{Name: "few", Limits: []snapshot.QuotaLimit{{Resource: "pods", Hard: 0, Used: 1}}}}}
+	if got := Evaluate(w.Snapshot, tainting("n1", "a:NoExecute"), ComparisonOff).Summary(); got.Refused != number(1) || got.Unplaced != number(0) {
+		t.Errorf("%v are refused and %v Pending", got.Refused, got.Unplaced)
 	}
 }
