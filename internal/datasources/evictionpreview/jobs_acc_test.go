@@ -122,7 +122,7 @@ func TestAccEvictionPreview_aJobFailsByPreemption(t *testing.T) {
 			t.Errorf("%s is %v, want %d", name, got, want)
 		}
 	}
-	acctest.WantAll(t, fmt.Sprint(preview["markdown"]), "evicts 1 pod: 2 lost (1 deleted by failed Jobs), 1 preempted elsewhere", "its Job fails by preemption, deletes 1 more")
+	acctest.WantAll(t, fmt.Sprint(preview["markdown"]), "evicts 1 pod: 2 lost (1 deleted by failed Jobs), 1 preempted elsewhere", "| LOST | 2 | Job "+m.namespace+"/batch | - | its Job fails by preemption |")
 	config["evictions"] = map[string]any{"max_pods": 2, "max_lost": 1}
 	taints := &acctest.Instance{Type: "kubetaint_node_taints"}
 	acctest.WantAll(t, (&acctest.Terraform{Provider: m.c.Provider(t)}).Plan(t, taints, config).Diagnostics.Errors(), "3 pods would be evicted (2 elsewhere, by preemption), and max_pods allows 2", "2 pods would be lost, and max_lost allows 1")
