@@ -69,20 +69,20 @@ func TestPlan_tellsWhichMachinesChangeAndWhichGo(t *testing.T) {
 		set      func(*Set)
 
 		stale, leaving   string
-		mends            int
+		repairs          int
 		brings, changes  bool
 		replaced, begins bool
 	}{
 		"template_only changes none":                   {strategy: TemplateOnly, replicas: 2, machines: []string{"b old", "a stale"}, want: wantedTaint, set: func(s *Set) { s.Marker = nil }, brings: true, begins: true},
 		"in place changes those that differ":           {strategy: InPlace, replicas: 2, machines: []string{"b old", "a", "c bare"}, want: wantedTaint, stale: "b c", brings: true, changes: true},
-		"rolling replaces them, and mends nodes":       {strategy: Rolling, replicas: 3, machines: []string{"b old", "a", "c stale"}, want: wantedTaint, stale: "b", leaving: "b", mends: 1, brings: true, changes: true, replaced: true},
+		"rolling replaces them, and repairs nodes":     {strategy: Rolling, replicas: 3, machines: []string{"b old", "a", "c stale"}, want: wantedTaint, stale: "b", leaving: "b", repairs: 1, brings: true, changes: true, replaced: true},
 		"scale_to_zero takes the others too":           {strategy: ScaleToZero, replicas: 2, machines: []string{"b old", "a"}, want: wantedTaint, stale: "b", leaving: "a b", brings: true, changes: true, replaced: true},
 		"scale_to_zero takes none without a reason":    {strategy: ScaleToZero, replicas: 2, machines: []string{"b", "a"}, want: wantedTaint, set: func(s *Set) { s.Marker = nil }, brings: true, replaced: true, begins: true},
 		"at zero all of them go":                       {strategy: ScaleToZero, machines: []string{"b"}, want: wantedTaint, leaving: "b", brings: true, changes: true, replaced: true},
 		"what is as wanted changes nothing":            {strategy: Rolling, replicas: 1, machines: []string{"a"}, want: wantedTaint, set: func(s *Set) { s.Marker = nil }, brings: true, replaced: true, begins: true},
 		"what another writer rolls out begins":         {strategy: Rolling, replicas: 1, machines: []string{"a"}, want: wantedTaint, set: func(s *Set) { s.Marker.ID = "another" }, brings: true, replaced: true, begins: true},
 		"what is given up brings nothing":              {strategy: InPlace, replicas: 1, machines: []string{"a"}, stale: "a", changes: true},
-		"a node alone that differs is a change":        {strategy: Rolling, replicas: 1, machines: []string{"a stale"}, want: wantedTaint, set: func(s *Set) { s.Marker = nil }, mends: 1, brings: true, changes: true, replaced: true, begins: true},
+		"a node alone that differs is a change":        {strategy: Rolling, replicas: 1, machines: []string{"a stale"}, want: wantedTaint, set: func(s *Set) { s.Marker = nil }, repairs: 1, brings: true, changes: true, replaced: true, begins: true},
 		"a rollout that goes on is a change by itself": {strategy: Rolling, replicas: 1, machines: []string{"a"}, want: wantedTaint, brings: true, changes: true, replaced: true},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -92,8 +92,8 @@ func TestPlan_tellsWhichMachinesChangeAndWhichGo(t *testing.T) {
 				tt.set(o.Set)
 			}
 			e := Plan(o, desire(t, tt.strategy, tt.want))
-			if names(e.Stale) != tt.stale || names(e.Leaving) != tt.leaving || len(e.NodeRepairs) != tt.mends {
-				t.Errorf("differ %q, go %q, and %d nodes are mended", names(e.Stale), names(e.Leaving), len(e.NodeRepairs))
+			if names(e.Stale) != tt.stale || names(e.Leaving) != tt.leaving || len(e.NodeRepairs) != tt.repairs {
+				t.Errorf("differ %q, go %q, and %d nodes are repaired", names(e.Stale), names(e.Leaving), len(e.NodeRepairs))
 			}
 			if e.Brings() != tt.brings || e.Changes() != tt.changes || e.Replaced != tt.replaced {
 				t.Errorf("brings %t, changes %t, replaces %t", e.Brings(), e.Changes(), e.Replaced)

@@ -127,8 +127,8 @@ func changeOf(all []Affected) eviction.Scenario {
 				c.Taints[n.Name] = t.of(n).Apply(n.Taints)
 			}
 		}
-		for _, mend := range a.Effect.NodeRepairs {
-			c.Taints[mend.Node.Name] = mend.Taints
+		for _, repair := range a.Effect.NodeRepairs {
+			c.Taints[repair.Node.Name] = repair.Taints
 		}
 		if coming, ok := a.coming(); ok {
 			c.Comes = append(c.Comes, coming)

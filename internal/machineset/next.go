@@ -109,8 +109,8 @@ func Next(o Observed, d Desired, now time.Time) Decision {
 	case len(v.old) > 0 && v.marker == nil:
 		return v.write(v.begin(now))
 	}
-	if mends := v.repairNodes(); len(mends) > 0 {
-		return Decision{Intents: mends}
+	if repairs := v.repairNodes(); len(repairs) > 0 {
+		return Decision{Intents: repairs}
 	}
 	if o.Set.Marker == nil {
 		return v.withoutRollout()

@@ -99,7 +99,7 @@ func TestSetSwitch_movesPodsWhereMachinesAreReplacedOrWritten(t *testing.T) {
 	}{
 		"a template alone":          {machineset.Effect{Template: machineset.Template{Merged: taint.Merged{Changed: true}}}, false},
 		"a machine that is written": {machineset.Effect{Stale: []*machineset.Machine{{}}}, true},
-		"a node that is mended":     {machineset.Effect{NodeRepairs: []machineset.Intent{{}}}, true},
+		"a node that is repaired":   {machineset.Effect{NodeRepairs: []machineset.Intent{{}}}, true},
 	} {
 		s := SetSwitch{Affected: []machineset.Affected{{}, {Effect: tt.effect}}}
 		if got := s.Moves(); got != tt.want {

@@ -213,7 +213,7 @@ func TestAccDedicatedNodes_admissionKilledAfterEachWrite(t *testing.T) {
 }
 
 // TestAccDedicatedNodes_admissionDrift: a policy that another writer has taken away or changed is
-// drift, and the next apply mends it without touching anything else.
+// drift, and the next apply repairs it without touching anything else.
 func TestAccDedicatedNodes_admissionDrift(t *testing.T) {
 	t.Parallel()
 	c := acctest.Connect(t)

@@ -48,7 +48,7 @@ type Ownership[ID comparable] struct {
 	// Moved is set while what a moved block brought has not been applied yet:
 	// the state then names every entry, those of others included.
 	Moved bool `json:"moved,omitempty"`
-	// Drifted is set while the last look has found something to mend that the state
+	// Drifted is set while the last look has found something to repair that the state
 	// does not tell by itself, and after a failed update that may have left such.
 	Drifted bool `json:"drifted,omitempty"`
 }
@@ -157,7 +157,7 @@ func NotThisCluster(objects, id string) diag.Diagnostic {
 }
 
 // Keep is what is remembered after an apply: imported entries that are no longer
-// wanted are forgotten, and nothing is left to mend.
+// wanted are forgotten, and nothing is left to repair.
 func (o Ownership[ID]) Keep(wanted []ID) Ownership[ID] {
 	kept := map[ID][]string{}
 	for _, id := range wanted {
