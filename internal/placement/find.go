@@ -64,6 +64,9 @@ func (s *simulation) classOf(pod *snapshot.Pod, scheduling *snapshot.Scheduling,
 		c.podRules = s.rules.of(s, c, pod)
 		c.plain = c.independent() && len(c.demand.Asks.Others) == 0
 		s.classes[key] = c
+		if s.lowest != nil {
+			*s.lowest = min(*s.lowest, c.demand.Priority)
+		}
 	}
 	return c
 }
@@ -237,7 +240,7 @@ const enoughNodes = 100
 // above all that of the default topology spread, decide as well.
 func (s *simulation) find(r *replacement) (int32, bool) {
 	c, chance := r.class, s.chance.of(ofNodes, r.name)
-	if s.again(c, c.failed) {
+	if s.again(c, c.failed) || c.plain && s.tooMuch(c) {
 		return -1, false
 	}
 	enough, highest := enoughNodes, int64(-1)
@@ -261,11 +264,33 @@ func (s *simulation) find(r *replacement) (int32, bool) {
 		return enough > 0
 	})
 	if len(s.takers) == 0 {
-		c.failed = s.failure()
+		if c.failed = s.failure(); c.plain {
+			s.tooLarge.classes[c.search] = append(s.tooLarge.classes[c.search], c)
+		}
 		return -1, false
 	}
 	best := s.bestOf(s.takers)
 	return best[chance.pick(len(best), func(i int) uint64 { return s.nodeNames[best[i]] })], true
+}
+
+// tooLarge are the plain classes of which no node took a pod since room became free, by their searches.
+type tooLarge struct {
+	classes map[*nodeSearch][]*class
+	freed   int
+}
+
+// tooMuch reports whether no node took pods of a plain class that need no more than those of this one, and no room
+// has become free since.
+func (s *simulation) tooMuch(c *class) bool {
+	if s.tooLarge.freed != s.freed {
+		s.tooLarge.freed = s.freed
+		clear(s.tooLarge.classes)
+	}
+	asks := &c.demand.Asks
+	return slices.ContainsFunc(s.tooLarge.classes[c.search], func(other *class) bool {
+		less := &other.demand.Asks
+		return less.MilliCPU <= asks.MilliCPU && less.Memory <= asks.Memory && less.EphemeralStorage <= asks.EphemeralStorage
+	})
 }
 
 // steady reports whether a pod of the class that no node takes finds none before room becomes

@@ -38,7 +38,10 @@ func (s *simulation) preempt(r *replacement) (int32, bool) {
 		return -1, false
 	}
 	chance := s.chance.of(ofVictims, r.name)
-	candidates := s.candidates(c, chance)
+	var candidates []candidate
+	if s.lowestPriority() < c.demand.Priority {
+		candidates = s.candidates(c, chance)
+	}
 	if len(candidates) == 0 {
 		c.hopeless = s.failure()
 		return -1, false
@@ -58,6 +61,24 @@ func (s *simulation) preempt(r *replacement) (int32, bool) {
 		return -1, false
 	}
 	return best.node, true
+}
+
+// lowestPriority returns the lowest priority of a pod that is on a node or is to be placed: most clusters have pods
+// of no lower one than that of most pods.
+func (s *simulation) lowestPriority() int32 {
+	if s.lowest == nil {
+		lowest := int32(math.MaxInt32)
+		for _, pods := range s.snapshot.Pods {
+			for _, pod := range pods {
+				lowest = min(lowest, pod.Requests().Priority)
+			}
+		}
+		for _, c := range s.classes {
+			lowest = min(lowest, c.demand.Priority)
+		}
+		s.lowest = &lowest
+	}
+	return *s.lowest
 }
 
 // enoughCandidates is after how many nodes on which preemption would help the search for a better

@@ -334,3 +334,19 @@ func TestPreemption_chanceDecidesBetweenPodsOfOneAge(t *testing.T) {
 		}
 	}
 }
+
+// A victim may be replaced by a pod of a lower priority than any had before, by its PriorityClass.
+func TestSimulation_knowsTheLowestPriorityThatAPodGets(t *testing.T) {
+	t.Parallel()
+	w := newWorld(having(node("n1"), 9, 9), having(node("n2"), 9, 9)).
+		run(replicas("web", "n1", 1, asking(1, 1), priority(5))...).run(replicas("api", "n2", 1, asking(1, 1), priority(3))...)
+	s := newSimulation(New(w.Snapshot, gone("n1"), false), w.evictAll("n1"))
+	if got := s.lowestPriority(); got != 3 {
+		t.Errorf("the lowest priority of a running pod is %d", got)
+	}
+	api := w.named(t, "api-0")
+	s.classOf(api, api.Scheduling, &snapshot.Demand{Priority: -2})
+	if got := s.lowestPriority(); got != -2 {
+		t.Errorf("the lowest priority of a new pod is %d", got)
+	}
+}

@@ -15,14 +15,14 @@ func (q queue) Len() int { return len(q) }
 
 // Less reports whether one pod comes before another.
 func (q queue) Less(i, j int) bool {
-	a, b := q[i].class.demand.Priority, q[j].class.demand.Priority
-	if a != b {
-		return a > b
+	a, b := q[i], q[j]
+	if a.priority != b.priority {
+		return a.priority > b.priority
 	}
-	if q[i].since != q[j].since {
-		return q[i].since < q[j].since
+	if a.since != b.since {
+		return a.since < b.since
 	}
-	return q[i].rank < q[j].rank
+	return a.rank < b.rank
 }
 
 // Swap exchanges two pods.
@@ -39,6 +39,9 @@ func (q *queue) Pop() any {
 	return r
 }
 
-func (q *queue) push(r *replacement) { heap.Push(q, r) }
+func (q *queue) push(r *replacement) {
+	r.priority = r.class.demand.Priority
+	heap.Push(q, r)
+}
 
 func (q *queue) pop() *replacement { return heap.Pop(q).(*replacement) } //nolint:forcetypeassert // It holds nothing else.

@@ -57,6 +57,9 @@ type simulation struct {
 	unread map[*snapshot.Pod]bool
 	// preempting is the highest priority of a pod that may preempt others.
 	preempting int32
+	// lowest is the lowest priority of a pod that is on a node or is to be placed, once it is needed.
+	lowest   *int32
+	tooLarge tooLarge
 
 	// base is what nodes hold at the first moment, now what they hold in this order; touched
 	// are those on which the two differ.
@@ -153,9 +156,12 @@ type replacement struct {
 	// elsewhere is set where another change of the run evicts the pod that it replaces.
 	elsewhere bool
 	workload  int
+	since     int64
 	// rank is its place in the queue among pods of equal priority.
 	rank int
-	set  *statefulSet
+	// priority is that of its class, which the queue reads too often to go there for it.
+	priority int32
+	set      *statefulSet
 	// group is nil for one that waits, and for one that replaces a victim of preemption.
 	group *Group
 	// ordinal is that within the set.
@@ -169,7 +175,6 @@ type replacement struct {
 	yielded bool
 	// created is set once its controller has created it, at the moment since.
 	created bool
-	since   int64
 	// bound is the moment at which it was put on its node.
 	bound int64
 	// refused is why admission refuses it, so that it is not created, nil where nothing does.
@@ -193,7 +198,7 @@ func (r *replacement) notCreated() bool { return r.node < 0 && !r.created }
 func newSimulation(f *Finder, evicted []Eviction) *simulation {
 	f.allPlaces()
 	s := &simulation{
-		Finder: f, effort: effort{limit: workLimit}, classes: map[classKey]*class{}, evicted: make(map[*snapshot.Pod]int64, len(evicted)), leaves: make([]bool, len(f.places)),
+		Finder: f, effort: effort{limit: workLimit}, classes: map[classKey]*class{}, tooLarge: tooLarge{classes: map[*nodeSearch][]*class{}}, evicted: make(map[*snapshot.Pod]int64, len(evicted)), leaves: make([]bool, len(f.places)),
 		byKey: map[snapshot.WorkloadKey]int{}, groups: map[groupKey]*Group{}, sets: map[string]*statefulSet{}, isPreempted: map[*snapshot.Pod]bool{}, terminating: map[int32][]terminatingVictim{}, victims: map[*snapshot.Pod]Eviction{}, unfit: map[*snapshot.Pod]bool{}, denials: map[*snapshot.Pod]*Refusal{}, failures: newFailures(), unread: map[*snapshot.Pod]bool{}, isUndecided: map[*snapshot.Pod]*undecided{}, unmodelledRanges: map[string]bool{},
 		base: make([]nodeState, len(f.places)), now: make([]nodeState, len(f.places)), order: make([]int32, len(f.places)), nodeNames: make([]uint64, len(f.places)), evictions: evicted,
 	}

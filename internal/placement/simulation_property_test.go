@@ -56,6 +56,7 @@ func drawCluster(t *rapid.T, related, priorities bool) randomCluster {
 		n.Unschedulable = rapid.IntRange(0, 9).Draw(t, "cordon") == 0
 		c.Nodes[n.Name] = n
 	}
+	var alike *snapshot.Scheduling
 	for w := range 3 {
 		name := fmt.Sprintf("w%d", w)
 		options := []podOption{asking(rapid.Int64Range(0, 3).Draw(t, "asks"), rapid.Int64Range(0, 3).Draw(t, "memory")), labelledAs("app", name)}
@@ -74,6 +75,15 @@ func drawCluster(t *rapid.T, related, priorities bool) randomCluster {
 		}
 		kind := rapid.SampledFrom([]string{"ReplicaSet", "StatefulSet"}).Draw(t, "kind")
 		pods := replicas(name, "", rapid.IntRange(0, 5).Draw(t, "replicas"), append(options, ownedBy(kind, name))...)
+		// Pods of several workloads differ in what they ask for alone, as in a snapshot.
+		if len(pods) > 0 && rapid.Bool().Draw(t, "shares") {
+			if alike == nil {
+				alike = pods[0].Scheduling
+			}
+			for _, p := range pods {
+				p.Scheduling = alike
+			}
+		}
 		for _, p := range pods {
 			c.put(t, p, nodes, kind == "StatefulSet")
 		}
