@@ -7,7 +7,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
@@ -118,8 +117,7 @@ func explain(w wanted, d rollout.Drain, err error) diag.Diagnostic {
 	case len(stopped.Waiting) > 0:
 		waiting = fmt.Sprintf("The drain was waiting for %s of node %q:\n  %s", message.Count(len(stopped.Waiting), "pod"), stopped.Node, strings.Join(shown(stopped.Waiting, lines), "\n  "))
 	}
-	parts := slices.DeleteFunc([]string{advice, waiting, remains(stopped, w.rules.DisableEviction), "Original error: " + stopped.Err.Error()}, func(part string) bool { return part == "" })
-	return diag.NewErrorDiagnostic(summary, strings.Join(parts, "\n\n"))
+	return diag.NewErrorDiagnostic(summary, message.Paragraphs(advice, waiting, remains(stopped, w.rules.DisableEviction), "Original error: "+stopped.Err.Error()))
 }
 
 func replacements(missing []rollout.Replacement) []string {

@@ -99,6 +99,5 @@ func explain(target planner.Target, done rollout.Uncordoned, err error) diag.Dia
 		standing = "Uncordoned: " + message.Some(done.Written) + "."
 	}
 	standing += " Not uncordoned: " + message.Some(done.Left) + ". " + again
-	parts := slices.DeleteFunc([]string{advice, before, standing, "Original error: " + original.Error()}, func(part string) bool { return part == "" })
-	return diag.NewErrorDiagnostic(summary, strings.Join(parts, "\n\n"))
+	return diag.NewErrorDiagnostic(summary, message.Paragraphs(advice, before, standing, "Original error: "+original.Error()))
 }

@@ -126,14 +126,10 @@ func explain(verb string, desired wanted, err error) diag.Diagnostic {
 	if said := explainPolicies(verb, desired, err); said != nil {
 		return said
 	}
-	detail := goesOn(verb)
-	if said := explainSets(verb, desired, detail, err); said != nil {
+	if said := explainSets(verb, desired, goesOn(verb), err); said != nil {
 		return said
 	}
-	if advice := message.Advise(err); advice != "" {
-		detail = advice + "\n\n" + detail
-	}
-	return diag.NewErrorDiagnostic("Unable to "+verb+" the dedication of "+desired.place(), detail+"\n\nOriginal error: "+err.Error())
+	return message.Failed("Unable to "+verb+" the dedication of "+desired.place(), goesOn(verb), err)
 }
 
 // explainPolicies words what is wrong with a policy of admission; nil where the error is

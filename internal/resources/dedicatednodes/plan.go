@@ -113,7 +113,7 @@ func (r *dedicatedNodes) Preview(ctx context.Context, c change, diags *diag.Diag
 		diags.Append(explain("change", desired, err))
 		return
 	}
-	warnTakeOver(desired, observed, plan, own, diags)
+	warnAdopted(desired, observed, plan, own, diags)
 	r.warnNotTaken(ctx, desired, own, diags)
 	if !r.workable(ctx, desired, observed, snapshot, plan, diags) {
 		return

@@ -40,17 +40,15 @@ func warnTarget(desired wanted, observed observation, nodes planner.NodePlan, di
 	}
 }
 
-// warnTakeOver reports that a create goes on with the marks of an earlier one.
-func warnTakeOver(desired wanted, observed observation, plan planner.Plan, own ownership, diags *diag.Diagnostics) {
+// warnAdopted warns that a create adopts entries of an earlier one.
+func warnAdopted(desired wanted, observed observation, plan planner.Plan, own ownership, diags *diag.Diagnostics) {
+	if own.Generation != "" || desired.releases() {
+		return
+	}
 	nodes := slices.Concat(planner.PlanNodes(slices.Clone(observed.nodes), desired.nodes).TakenOver, planner.PlanLabels(observed.nodes, desired.labels).TakenOver)
 	slices.Sort(nodes)
 	taken := slices.Concat(slices.Compact(nodes), message.TakenOver(plan, desired.owner()))
-	if len(taken) == 0 || own.Generation != "" || desired.releases() {
-		return
-	}
-	diags.AddWarning(fmt.Sprintf("Creating adopts entries of %q on %s", desired.owner(), desired.place()),
-		"Entries with this resource's id exist already: "+message.Some(taken)+". "+message.Resumed+" They are adopted as they are, which evicts no pod. "+
-			"If another configuration uses the same id, give one of them another owner in the provider block. Otherwise each overwrites the other's entries.")
+	message.WarnAdopted("entries", fmt.Sprintf("%q on %s", desired.owner(), desired.place()), taken, diags)
 }
 
 // warnNotTaken names the workloads and policies of an earlier create that a create does not adopt,

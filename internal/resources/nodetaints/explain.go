@@ -34,14 +34,11 @@ func explain(verb string, desired planner.NodeTaints, limits message.Limits, err
 		// An import names taints that are there, so that it is no way to these.
 		giveUp = "let an apply succeed and destroy the resource: that restores the taints of absent_taints."
 	}
-	detail := message.GoesOn(verb, "The nodes are changed one by one; "+message.Owned, giveUp)
+	goesOn := message.GoesOn(verb, "The nodes are changed one by one; "+message.Owned, giveUp)
 	if len(desired.Claim.Taints) == 0 {
 		verb = cmp.Or(map[string]string{"create": "remove", "delete": "restore"}[verb], verb)
 	}
-	if advice := message.Advise(err); advice != "" {
-		detail = advice + "\n\n" + detail
-	}
-	return diag.NewErrorDiagnostic("Unable to "+verb+" taints of "+thing, detail+"\n\nOriginal error: "+err.Error())
+	return message.Failed("Unable to "+verb+" taints of "+thing, goesOn, err)
 }
 
 // explainGone words that a named node went away between plan and apply.

@@ -7,7 +7,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/path"
@@ -61,7 +60,9 @@ func (r *nodeTaints) Preview(ctx context.Context, c change, diags *diag.Diagnost
 	if !desired.Claim.Release {
 		r.Data.ClaimTaints(session.Holder(own.Generation), desired, nodes, diags)
 		warnTarget(desired, plan, diags)
-		warnTakeOver(desired, plan, own, diags)
+		if own.Generation == "" {
+			message.WarnAdopted("taints", fmt.Sprintf("%q on %s", desired.Claim.Owner, message.Place(desired.Target)), plan.TakenOver, diags)
+		}
 		r.Data.WarnLinks(ctx, session.Linking{IDs: session.NewLinks(c.Links()), Known: desired.Known, Place: message.Place(desired.Target), Taints: desired.Claim.Taints}, diags)
 	}
 	message.WarnUnnamed(planner.Unnamed(plan, planner.LabelPlan{}, desired.Named(), nil), "node", diags)
@@ -112,16 +113,6 @@ func warnTarget(desired planner.NodeTaints, plan planner.NodePlan, diags *diag.D
 		"Nodes that match later "+later+" at the first apply after that. If that is not intended, check the labels (kubectl get nodes --show-labels).")
 }
 
-// warnTakeOver reports that a create goes on with the marks of an earlier one.
-func warnTakeOver(desired planner.NodeTaints, plan planner.NodePlan, own ownership, diags *diag.Diagnostics) {
-	if len(plan.TakenOver) == 0 || own.Generation != "" {
-		return
-	}
-	diags.AddWarning(fmt.Sprintf("Creating adopts taints of %q on %s", desired.Claim.Owner, message.Place(desired.Target)),
-		"Entries with this resource's id are on these nodes already: "+message.Some(plan.TakenOver)+". "+message.Resumed+" They are adopted as they are, which evicts no pod. "+
-			"If another configuration uses the same id, give one of them another owner in the provider block. Otherwise each overwrites the other's taints.")
-}
-
 // warnLeft reports that entries which were imported or moved leave the state and
 // stay on the nodes.
 func (r *nodeTaints) warnLeft(state model, desired planner.NodeTaints, own ownership, diags *diag.Diagnostics) {
@@ -132,10 +123,7 @@ func (r *nodeTaints) warnLeft(state model, desired planner.NodeTaints, own owner
 			left = append(left, id.String())
 		}
 	}
-	if len(left) > 0 {
-		diags.AddWarning(fmt.Sprintf("%s of %q %s the state but %s on %s", message.Count(len(left), "imported taint"), state.ID.ValueString(), message.Agree(len(left), "leaves", "leave"), message.Agree(len(left), "stays", "stay"), message.Place(desired.Target)),
-			"Taints that were imported or moved, are not owned and are not in the configuration are treated as not managed here: "+strings.Join(slices.Sorted(slices.Values(left)), ", ")+". They are not removed. Remove unwanted taints by hand, or add them to the configuration.")
-	}
+	message.WarnLeftThere("taint", state.ID.ValueString(), message.Place(desired.Target), left, diags)
 }
 
 // warnOrphans reports that marks with the destroyed resource's id stay behind. A

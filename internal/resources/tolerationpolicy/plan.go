@@ -61,9 +61,7 @@ func (r *tolerationPolicy) try(ctx context.Context, seen *admission.Observed, cl
 		return err
 	}
 	if seen != nil && own.Generation == "" {
-		diags.AddWarning("Creating adopts toleration policy \""+claim.Name+"\"",
-			"A policy with the id \""+claim.Owner+"\" exists already. "+message.Resumed+" It is adopted and changed in place. "+
-				"If another configuration uses the same id, give one of them another owner in the provider block, or the policies different names. Otherwise each overwrites the other's policy.")
+		message.WarnAdoptedPolicy(claim, diags)
 	}
 	return nil
 }

@@ -137,9 +137,6 @@ func explain(verb, name string, err error) diag.Diagnostic {
 	if verb == "plan" || verb == "import" {
 		return message.UnableTo(verb+" toleration policy \""+name+"\"", err)
 	}
-	detail := message.GoesOn(verb, "What was written stays, with this resource's id in its ownership record; a policy without its binding changes no pods.", "import the policy and destroy it.")
-	if advice := message.Advise(err); advice != "" {
-		detail = advice + "\n\n" + detail
-	}
-	return diag.NewErrorDiagnostic("Unable to "+verb+" toleration policy \""+name+"\"", detail+"\n\nOriginal error: "+err.Error())
+	goesOn := message.GoesOn(verb, "What was written stays, with this resource's id in its ownership record; a policy without its binding changes no pods.", "import the policy and destroy it.")
+	return message.Failed("Unable to "+verb+" toleration policy \""+name+"\"", goesOn, err)
 }

@@ -13,7 +13,6 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/path"
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/kubetaint/terraform-provider-kubetaint/internal/planner"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/tf/message"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/toleration"
@@ -34,11 +33,8 @@ func explain(verb string, desired wanted, err error) diag.Diagnostic {
 	if said := damaged(desired, err); said != nil {
 		return said
 	}
-	detail := message.GoesOn(verb, "Workloads are changed one by one; "+message.Owned, "import the resource and destroy it.")
-	if advice := message.Advise(err); advice != "" {
-		detail = advice + "\n\n" + detail
-	}
-	return diag.NewErrorDiagnostic("Unable to "+verb+" tolerations of "+title, detail+"\n\nOriginal error: "+err.Error())
+	goesOn := message.GoesOn(verb, "Workloads are changed one by one; "+message.Owned, "import the resource and destroy it.")
+	return message.Failed("Unable to "+verb+" tolerations of "+title, goesOn, err)
 }
 
 // damaged words that the record of a workload cannot be read; nil for any other error.
@@ -75,35 +71,20 @@ func (r *workloadTolerations) warnRetiring(ctx context.Context, desired wanted, 
 	}
 }
 
-// warnTakeOver reports that a create makes marks of an earlier one its own.
-func warnTakeOver(desired wanted, plan planner.Plan, own ownership, diags *diag.Diagnostics) {
-	if own.Generation != "" {
-		return
-	}
-	if taken := message.TakenOver(plan, desired.claim.Owner); len(taken) > 0 {
-		diags.AddWarning(fmt.Sprintf("Creating adopts tolerations of %q", desired.claim.Owner),
-			"Entries with this resource's id exist already: "+message.Some(taken)+". "+message.Resumed+" They are adopted as they are. "+
-				"If another configuration uses the same id, give one of them another owner in the provider block. Otherwise each overwrites the other's tolerations.")
-	}
-}
-
 // warnLeft reports that entries which were imported leave the state and stay where
 // they are.
 func warnLeft(desired wanted, observed observation, own ownership, diags *diag.Diagnostics) {
 	kept := own.Keep(toleration.IDs(desired.claim.Tolerations)).Imported
-	var left []corev1.Toleration
+	var left []string
 	for _, w := range observed.workloads {
 		for _, t := range w.Tolerations {
 			generations, imported := own.Imported[toleration.IDOf(t)]
-			if _, still := kept[toleration.IDOf(t)]; imported && !still && slices.Contains(generations, "") && !toleration.Contains(left, t) {
-				left = append(left, t)
+			if _, still := kept[toleration.IDOf(t)]; imported && !still && slices.Contains(generations, "") {
+				left = append(left, taint.FormatToleration(t))
 			}
 		}
 	}
-	if len(left) > 0 {
-		diags.AddWarning(fmt.Sprintf("%s of %q %s the state but %s on %s", message.Count(len(left), "imported toleration"), desired.claim.Owner, message.Agree(len(left), "leaves", "leave"), message.Agree(len(left), "stays", "stay"), desired.target.title()),
-			"Tolerations that were imported, are not owned and are not in the configuration are treated as not managed here: "+toleration.Format(left)+". They are not removed. Remove unwanted tolerations by hand, or add them to the configuration.")
-	}
+	message.WarnLeftThere("toleration", desired.claim.Owner, desired.target.title(), left, diags)
 }
 
 // warnAbandoned reports what a destroy leaves behind because it cannot be removed any

@@ -99,7 +99,9 @@ func (r *workloadTolerations) Preview(ctx context.Context, c change, diags *diag
 		return slices.Concat(toleration.IDs(desired.claim.Tolerations), desired.former), nil
 	}), "workload", diags)
 	if !desired.claim.Release && !diags.HasError() {
-		warnTakeOver(desired, plan, own, diags)
+		if own.Generation == "" {
+			message.WarnAdopted("tolerations", "\""+desired.claim.Owner+"\"", message.TakenOver(plan, desired.claim.Owner), diags)
+		}
 		warnLeft(desired, observed, own, diags)
 	}
 }

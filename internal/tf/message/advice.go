@@ -44,11 +44,12 @@ func UnableToRead(name string, err error, diags *diag.Diagnostics) {
 
 // UnableTo words an error of a request.
 func UnableTo(doing string, err error) diag.Diagnostic {
-	detail := Advise(err)
-	if detail != "" {
-		detail += "\n\n"
-	}
-	return diag.NewErrorDiagnostic("Unable to "+doing, detail+"Original error: "+err.Error())
+	return Failed("Unable to "+doing, "", err)
+}
+
+// Failed words an error by what it means, how it goes on from there, and the original error.
+func Failed(summary, goesOn string, err error) diag.Diagnostic {
+	return diag.NewErrorDiagnostic(summary, Paragraphs(Advise(err), goesOn, "Original error: "+err.Error()))
 }
 
 // Advise reports what an error of a request means and what to do; nothing where

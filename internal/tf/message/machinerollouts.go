@@ -26,25 +26,25 @@ func ExplainMachines(summary, goesOn string, err error) diag.Diagnostic {
 	}
 	switch {
 	case errors.As(err, &late):
-		return diag.NewErrorDiagnostic(summary+": "+Ended("the rollout", late.Err), paragraphs(explainLate(late), goesOn, "Original error: "+late.Err.Error()))
+		return diag.NewErrorDiagnostic(summary+": "+Ended("the rollout", late.Err), Paragraphs(explainLate(late), goesOn, "Original error: "+late.Err.Error()))
 	case errors.As(err, &stopped):
 		if said := ExplainRecord(err, stopped.Thing, "", path.Empty()); said != nil {
 			return said
 		}
-		return diag.NewErrorDiagnostic(summary, paragraphs(stopped.Why, restored(err)))
+		return diag.NewErrorDiagnostic(summary, Paragraphs(stopped.Why, restored(err)))
 	case errors.As(err, &gone) && gone.Recreated:
 		return diag.NewErrorDiagnostic(summary, gone.Error()+". What was written to the old one is gone with it. Plan and apply again.")
 	case errors.As(err, &gone):
 		return diag.NewErrorDiagnostic(summary, gone.Error()+". If it was deleted, what was written to it is gone with it. Check the name and the namespace (kubectl get machinesets.machine.openshift.io -A), then plan and apply again.")
 	case errors.Is(err, context.Canceled):
 		summary += ": " + Ended("", err)
-		return diag.NewErrorDiagnostic(summary, paragraphs(restored(err), goesOn, "Original error: "+err.Error()))
+		return diag.NewErrorDiagnostic(summary, Paragraphs(restored(err), goesOn, "Original error: "+err.Error()))
 	}
-	return diag.NewErrorDiagnostic(summary, paragraphs(Advise(err), restored(err), goesOn, "Original error: "+err.Error()))
+	return diag.NewErrorDiagnostic(summary, Paragraphs(Advise(err), restored(err), goesOn, "Original error: "+err.Error()))
 }
 
-// paragraphs joins what is not empty.
-func paragraphs(all ...string) string {
+// Paragraphs joins the parts of a detail that are not empty.
+func Paragraphs(all ...string) string {
 	return strings.Join(slices.DeleteFunc(all, func(one string) bool { return one == "" }), "\n\n")
 }
 
@@ -80,7 +80,7 @@ func explainLate(e *rollout.MachinesError) string {
 		// Nothing is wrong with a run that a user has stopped.
 		fix = ""
 	}
-	return paragraphs(waiting, holds, fix, standing(e))
+	return Paragraphs(waiting, holds, fix, standing(e))
 }
 
 // waitedFor reports what a rollout waited for, and what to do about that; "" and "" for

@@ -48,20 +48,7 @@ func ExplainLists(verb, namespace string, err error) diag.Diagnostic {
 	if slices.Contains([]string{"create", "update", "delete"}, verb) {
 		detail = "A change of a namespace is one request, which is carried out as a whole or not at all. Apply again."
 	}
-	if advice := Advise(err); advice != "" {
-		detail = advice + "\n\n" + detail
-	}
-	return diag.NewErrorDiagnostic(summary, detail+original)
-}
-
-// WarnListsTakenOver warns that a create adopts entries that carry its id.
-func WarnListsTakenOver(claim admission.ListClaim, taken []corev1.Toleration, diags *diag.Diagnostics) {
-	if len(taken) == 0 {
-		return
-	}
-	diags.AddWarning(fmt.Sprintf("Creating adopts tolerations of namespace %q", claim.Namespace),
-		"Entries with the id \""+claim.Default.Owner+"\" exist already: "+toleration.Format(taken)+". "+Resumed+" They are adopted as they are. "+
-			"If another configuration uses the same id, give one of them another owner in the provider block. Otherwise each overwrites the other's tolerations.")
+	return Failed(summary, detail, err)
 }
 
 // WarnNoPlugIn warns that no admission plug-in reads the tolerations of a namespace.

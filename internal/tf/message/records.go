@@ -52,7 +52,7 @@ func ExplainRecord(err error, thing, apiVersion string, at path.Path) diag.Diagn
 		detail = "The annotation has been edited. " + waysOut(thing, errors.Is(err, machineset.ErrNoCount))
 	}
 	summary := "Unable to read " + subject + ": the annotation " + annotation + " is damaged"
-	detail = paragraphs(detail, restored(err), "Original error: "+err.Error())
+	detail = Paragraphs(detail, restored(err), "Original error: "+err.Error())
 	if len(at.Steps()) == 0 {
 		return diag.NewErrorDiagnostic(summary, detail)
 	}

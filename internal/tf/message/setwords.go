@@ -47,10 +47,12 @@ func WarnSet(o machineset.Observed, d machineset.Desired, e machineset.Effect, d
 	if warnings := machineset.Warnings(o, d); len(warnings) > 0 {
 		diags.AddWarning(fmt.Sprintf("The rollout of %s may not finish by itself", o.Set.Title()), "  "+strings.Join(warnings, "\n  "))
 	}
-	if e.Template.Changed && len(e.Template.TakenOver) > 0 && d.Claim.TakeOver {
-		diags.AddWarning(fmt.Sprintf("Creating adopts taints of %q on %s", d.Claim.Owner, o.Set.Title()),
-			"Entries with this resource's id are in its template already. "+Resumed+" "+
-				"If another configuration uses the same id, give one of them another owner in the provider block. Otherwise each overwrites the other's taints.")
+	if e.Template.Changed && d.Claim.TakeOver {
+		var taken []string
+		for _, id := range e.Template.TakenOver {
+			taken = append(taken, id.String())
+		}
+		WarnAdopted("taints", fmt.Sprintf("%q on %s", d.Claim.Owner, o.Set.Title()), taken, diags)
 	}
 }
 
