@@ -7,6 +7,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/toleration"
 )
@@ -32,6 +33,15 @@ type TaintTolerance struct {
 	Uncertain  bool     `json:"uncertain"   tfsdk:"uncertain"`
 	Toleration *string  `json:"toleration"  tfsdk:"toleration"`
 	Shadowed   []string `json:"shadowed"    tfsdk:"shadowed"`
+}
+
+// Tolerances returns whether the workloads tolerate taints whose pods concern the caller, as eviction.Answers does.
+func Tolerances(s *snapshot.Snapshot, taints []corev1.Taint, concerns func(*snapshot.Pod) bool, comparison eviction.Comparison) []Tolerance {
+	out := []Tolerance{}
+	for _, a := range eviction.Answers(s, taints, concerns, comparison) {
+		out = append(out, ToleranceOf(a))
+	}
+	return out
 }
 
 // ToleranceOf returns an answer in fields.

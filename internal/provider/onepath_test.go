@@ -26,7 +26,7 @@ var writes = []string{
 var onlyIn = map[string][]string{
 	"a write of kube":            {"kube", "rollout"},
 	"eviction.Evaluate":          {"planner", "machineset", "preview"},
-	"eviction.Answers":           {"kubectlplugin", "workloadsdata"},
+	"eviction.Answers":           {"kubectlplugin", "preview"},
 	"eviction.Repin":             {"planner"},
 	"eviction.Placements":        {"planner"},
 	"machineset.Evaluate":        {"planner", "preview"},
@@ -59,6 +59,9 @@ func TestOnePath(t *testing.T) {
 				t.Errorf("%s has %s, which is for the packages %v", file, what, onlyIn[what])
 			}
 		}
+		if called := evaluations(tree); ofType(file) && len(called) > 0 {
+			t.Errorf("%s calls %v: a Terraform type asks the planner, or package preview", file, called)
+		}
 	}
 	for what, homes := range onlyIn {
 		for _, home := range homes {
@@ -67,6 +70,26 @@ func TestOnePath(t *testing.T) {
 			}
 		}
 	}
+}
+
+// ofType reports whether a file is that of a Terraform type or of a function.
+func ofType(file string) bool {
+	return slices.Contains([]string{"resources", "datasources", "actions", "functions"}, strings.Split(file, "/")[1])
+}
+
+// evaluations returns which functions of packages eviction and placement a file calls.
+func evaluations(tree *ast.File) (out []string) {
+	ast.Inspect(tree, func(n ast.Node) bool {
+		if call, is := n.(*ast.CallExpr); is {
+			if called, of := call.Fun.(*ast.SelectorExpr); of {
+				if name := qualified(called); strings.HasPrefix(name, "eviction.") || strings.HasPrefix(name, "placement.") {
+					out = append(out, name)
+				}
+			}
+		}
+		return true
+	})
+	return out
 }
 
 // uses returns what of the list a file uses.

@@ -20,7 +20,7 @@ import (
 
 // fromMachines removes the taints that nodes give up from their Machines. It comes before the nodes are
 // written: a run after a kill finds them by the records of the nodes. Another resource may have begun to
-// own one in the MachineSet since the plan, so these are read again first. Errors: *FightError, those of
+// own one in the MachineSet since the plan, so these are read again first. Errors: *RevertedError, those of
 // kube.
 func (r *run) fromMachines(ctx context.Context, switches []planner.Switch) error {
 	switches = slices.DeleteFunc(slices.Clone(switches), func(s planner.Switch) bool { return len(s.FromMachine) == 0 })
@@ -103,7 +103,7 @@ func rereadMachine(ctx context.Context, cluster *kube.Cluster, machine *machines
 }
 
 // removeAgain removes from nodes what nodelink has restored there because it had not yet heard of the
-// change of the Machine. Errors: *FightError, those of kube.
+// change of the Machine. Errors: *RevertedError, those of kube.
 func (r *run) removeAgain(ctx context.Context, switches []planner.Switch) error {
 	byNode, names := map[string]planner.Switch{}, []string(nil)
 	for _, s := range switches {
@@ -120,7 +120,7 @@ func (r *run) removeAgain(ctx context.Context, switches []planner.Switch) error 
 			return err
 		}
 	}
-	return &FightError{Thing: workload.Ref{Kind: "Node", Name: names[0]}}
+	return &RevertedError{Thing: workload.Ref{Kind: "Node", Name: names[0]}}
 }
 
 // removeRestored removes taints from a node. One that its record or its Machine has by now is another

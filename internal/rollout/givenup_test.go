@@ -92,7 +92,7 @@ func TestRun_removesAnAdoptedTaintFromTheMachineFirst(t *testing.T) {
 				}
 			}, state: removed, done: []string{machine, node, node},
 		},
-		"what another client restores again and again is a fight": {
+		"what another client restores again and again ends the run": {
 			after: func(w *machineWorld, r fakeapi.Request, _ int) {
 				if r.Resource == "nodes" {
 					onNode(w)

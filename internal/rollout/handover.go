@@ -13,7 +13,7 @@ import (
 )
 
 // HandOver gives the record of what machines of the selected MachineSets kept from one claim to
-// another, and changes nothing else. Errors: *FightError, those of kube.
+// another, and changes nothing else. Errors: *RevertedError, those of kube.
 func HandOver(ctx context.Context, cluster *kube.Cluster, target machineset.Target, from, to taint.Claim) error {
 	sets, err := cluster.MachineSets(ctx)
 	for _, o := range sets {

@@ -39,7 +39,7 @@ func TestHandOver_givesTheRecordToTheReplacement(t *testing.T) {
 	}{
 		"at the first write":              {target: name, want: "g2", writes: 1},
 		"again after others have written": {target: name, answer: func(write int) int { return map[bool]int{true: http.StatusConflict}[write <= 3] }, want: "g2", writes: 4},
-		"not forever":                     {target: name, answer: func(int) int { return http.StatusConflict }, want: "g1", writes: maxConflicts, fails: &FightError{Thing: workload.Ref{APIVersion: machineset.APIVersion, Kind: "MachineSet", Namespace: "machines", Name: name}, Busy: true}},
+		"not forever":                     {target: name, answer: func(int) int { return http.StatusConflict }, want: "g1", writes: maxConflicts, fails: &RevertedError{Thing: workload.Ref{APIVersion: machineset.APIVersion, Kind: "MachineSet", Namespace: "machines", Name: name}, Busy: true}},
 		"nothing of one that is gone":     {target: name, answer: func(int) int { return http.StatusNotFound }, want: "g1", writes: 1},
 		"nothing where it is refused":     {target: name, answer: func(int) int { return http.StatusForbidden }, want: "g1", writes: 1, fails: kube.ErrForbidden},
 		"of no other MachineSet":          {target: "other", want: "g1"},

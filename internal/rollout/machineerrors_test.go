@@ -27,9 +27,9 @@ func TestErrors_sayWhatIsMissing(t *testing.T) {
 		"it stands still": &StoppedError{Set: set, Why: "it stands still"},
 		"too late":        &MachinesError{Set: set, Holds: []string{"a pod"}, Err: late},
 		"waiting for machines: a is being deleted; a pod: too late":                   &MachinesError{Set: set, Waiting: []string{"a is being deleted"}, Holds: []string{"a pod"}, Err: late},
-		"another controller keeps reverting what is written":                          &FightError{},
-		`another controller keeps reverting what is written to Deployment "shop/web"`: &FightError{Thing: web},
-		`another client changes Deployment "shop/web" before each write`:              &FightError{Thing: web, Busy: true},
+		"another controller keeps reverting what is written":                          &RevertedError{},
+		`another controller keeps reverting what is written to Deployment "shop/web"`: &RevertedError{Thing: web},
+		`another client changes Deployment "shop/web" before each write`:              &RevertedError{Thing: web, Busy: true},
 		"1 nodes must not be changed, the first is n1":                                &RefusedError{Refusals: []planner.Refusal{{Node: "n1"}}},
 		"pod shop/web has local data":                                                 &DrainRefusedError{Refusals: []planner.DrainRefusal{{Pod: &snapshot.Pod{Namespace: "shop", Name: "web"}, Why: "has local data"}}},
 	} {
@@ -53,8 +53,8 @@ func TestErrors_sayWhatIsMissing(t *testing.T) {
 	if err := error(&SetGoneError{}); !errors.Is(err, kube.ErrNotFound) || errors.Is(err, kube.ErrConflict) {
 		t.Error("a MachineSet that is gone is not one that is not found")
 	}
-	if fight := error(&FightError{Thing: web}); !errors.Is(fight, &FightError{Thing: web}) || errors.Is(fight, &FightError{}) || errors.Is(fight, &FightError{Thing: web, Busy: true}) || errors.Is(fight, late) {
-		t.Error("fights about two objects are the same, or one about one is not")
+	if reverted := error(&RevertedError{Thing: web}); !errors.Is(reverted, &RevertedError{Thing: web}) || errors.Is(reverted, &RevertedError{}) || errors.Is(reverted, &RevertedError{Thing: web, Busy: true}) || errors.Is(reverted, late) {
+		t.Error("errors about two objects are the same, or one about one is not")
 	}
 }
 
@@ -64,7 +64,7 @@ func TestFightAbout_namesTheObjectOfTheWrite(t *testing.T) {
 	for want, intent := range map[string]machineset.Intent{
 		`to MachineSet "machines/pool"`: {}, `to Machine "machines/a"`: {Machine: m}, `to Node "n"`: {Machine: m, Node: nodeNamed("n")},
 	} {
-		if got := fightAbout(set, intent).Error(); got != "another controller keeps reverting what is written "+want {
+		if got := revertedAbout(set, intent).Error(); got != "another controller keeps reverting what is written "+want {
 			t.Errorf("got %q, want %q", got, want)
 		}
 	}

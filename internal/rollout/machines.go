@@ -44,7 +44,7 @@ type MachineHooks struct {
 // shows, writes, and decides again, until nothing is left to do.
 //
 // The machines must be followed meanwhile. Errors: *SetGoneError,
-// *SetConflictError, *StoppedError, *MachinesError, *FightError, those of the hooks and of
+// *SetConflictError, *StoppedError, *MachinesError, *RevertedError, those of the hooks and of
 // kube, and *RestoredError or *AtZeroError around any of them but *MachinesError.
 func RollOut(ctx context.Context, cluster *kube.Cluster, key string, desired machineset.Desired, hooks MachineHooks) error {
 	r := &machineRollout{cluster: cluster, key: key, desired: desired, hooks: hooks, writes: map[string]int{}, conflicts: map[string]int{}}
@@ -131,7 +131,7 @@ func (r *machineRollout) carryOut(ctx context.Context, next machineset.Decision)
 			return false, err
 		}
 		if r.writes[intent.About()]++; r.writes[intent.About()] > maxRounds {
-			return false, fightAbout(r.set, intent)
+			return false, revertedAbout(r.set, intent)
 		}
 		if err := context.Cause(ctx); err != nil && !next.Last {
 			return false, err

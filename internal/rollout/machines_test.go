@@ -138,7 +138,7 @@ func TestRollOut_goesOnAfterWhatOthersDo(t *testing.T) {
 			state: []string{"1 wanted with ", "pool-000 with , node with "}, tried: maxConflicts + 1,
 			fails: busyAbout(&machineset.Set{Namespace: machineset.OperatorNamespace, Name: "pool"}, machineset.Intent{}),
 		},
-		"a node of which the taints are put back again and again is a fight": {
+		"a node of which the taints are reverted again and again ends the rollout": {
 			strategy: machineset.InPlace, replicas: 1,
 			after: func(w *machineWorld, r fakeapi.Request, _ int) {
 				if r.Resource == "nodes" {
@@ -146,7 +146,7 @@ func TestRollOut_goesOnAfterWhatOthersDo(t *testing.T) {
 				}
 			},
 			state: []string{"1 wanted with " + teamA, "a rollout goes on", "pool-000 with " + teamA + ", node with team=other:NoExecute"},
-			fails: fightAbout(nil, machineset.Intent{Node: nodeNamed("pool-000")}), done: 3 + maxRounds, tried: 3 + maxRounds,
+			fails: revertedAbout(nil, machineset.Intent{Node: nodeNamed("pool-000")}), done: 3 + maxRounds, tried: 3 + maxRounds,
 		},
 		"a write that is refused ends it": {
 			strategy: machineset.InPlace, replicas: 1, before: func(_ *machineWorld, r fakeapi.Request, nth int) int {

@@ -54,7 +54,7 @@ func (r *run) switchTaints(ctx context.Context, plan planner.NodePlan) error {
 	for _, s := range plan.Switches {
 		// Nodes that join one after the other are no conflict.
 		if r.written[s.Node.Name]++; r.written[s.Node.Name] > maxRounds {
-			return &FightError{Thing: workload.Ref{Kind: "Node", Name: s.Node.Name}}
+			return &RevertedError{Thing: workload.Ref{Kind: "Node", Name: s.Node.Name}}
 		}
 	}
 	if fresh := r.unapproved(plan); len(fresh.Switches) > 0 {

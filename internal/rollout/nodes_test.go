@@ -170,19 +170,19 @@ func TestSwitchTaints(t *testing.T) {
 			taints: map[string]string{"n1": ours},
 		},
 		{
-			name:  "a writer who always changes back is a fight",
+			name:  "a writer who always changes back ends the run",
 			nodes: []*corev1.Node{aNode("n1", "gpu"), aNode("n2", "gpu")},
 			after: func(a *testServer, node string, _ int) {
 				if node == "n2" {
 					a.edit(node, func(n *corev1.Node) { n.Spec.Taints = nil })
 				}
 			},
-			asked: []string{"n1 n2 after 0 writes"}, writes: 1 + maxRounds, err: &FightError{Thing: workload.Ref{Kind: "Node", Name: "n2"}},
+			asked: []string{"n1 n2 after 0 writes"}, writes: 1 + maxRounds, err: &RevertedError{Thing: workload.Ref{Kind: "Node", Name: "n2"}},
 			taints: map[string]string{"n1": ours, "n2": ""},
 		},
 		{
 			// Each comes before a write, so that a test that has seen the write has seen it.
-			name:  "nodes that join one after the other are no fight",
+			name:  "nodes that join one after the other do not end it",
 			nodes: []*corev1.Node{aNode("n00", "gpu")},
 			before: func(a *testServer, _ string, write int) int {
 				if write <= maxRounds+2 {

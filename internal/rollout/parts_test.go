@@ -255,7 +255,7 @@ func TestRun_count(t *testing.T) {
 			t.Fatalf("it ends with %v", err)
 		}
 	}
-	if err := r.count(at); !errors.Is(err, &FightError{Thing: at}) {
+	if err := r.count(at); !errors.Is(err, &RevertedError{Thing: at}) {
 		t.Errorf("it ends with %v", err)
 	}
 }

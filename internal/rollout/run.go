@@ -82,7 +82,7 @@ func (e *WorkloadError) Unwrap() error { return e.Err }
 // next run goes on from what the cluster shows then.
 //
 // The cluster must be followed meanwhile. Errors: *RefusedError, *LimitsError,
-// *ConflictError, *HoldError, *StuckError, *FightError, *UnseenError and those of kube.
+// *ConflictError, *HoldError, *StuckError, *RevertedError, *UnseenError and those of kube.
 func Run(ctx context.Context, cluster *kube.Cluster, change Request, comparison eviction.Comparison) (Result, error) {
 	r := newRun(cluster, change, comparison)
 	r.hooks = hooks{begin: r.allowed, approve: r.approve}
@@ -221,7 +221,7 @@ func (r *run) count(at workload.Ref) error {
 	if r.rounds++; r.rounds <= maxRounds*(len(r.change.Workloads)+1) {
 		return nil
 	}
-	return &FightError{Thing: at}
+	return &RevertedError{Thing: at}
 }
 
 // writes is what a step writes to, the first of several, and the zero value for a rollout

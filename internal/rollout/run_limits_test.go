@@ -94,7 +94,7 @@ func TestRun_endsAFight(t *testing.T) {
 		}
 		api.addSets(aSet("web", 1, "*"+teamA))
 		steps, err := carry(t.Context(), api.follow(t, true), fromAToB("web"), hooks{})
-		if fight := new(FightError); !errors.As(err, &fight) || fight.Thing.Name != "web" {
+		if reverted := new(RevertedError); !errors.As(err, &reverted) || reverted.Thing.Name != "web" {
 			t.Errorf("got %v", err)
 		}
 		if diff := cmp.Diff([]string{"add tolerations to web"}, inShort(steps)); diff != "" {

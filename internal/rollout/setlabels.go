@@ -136,13 +136,13 @@ func labelSet(ctx context.Context, cluster *kube.Cluster, key string, claim labe
 	}
 }
 
-// label makes one write of labels, or reads again what another client has changed. Errors: *FightError, those of
+// label makes one write of labels, or reads again what another client has changed. Errors: *RevertedError, those of
 // kube.
 func (r *machineRollout) label(ctx context.Context, intent machineset.Intent) error {
 	// Machines that come one after the other are no conflict.
 	about := intent.About()
 	if r.writes[about] >= maxRounds {
-		return fightAbout(r.set, intent)
+		return revertedAbout(r.set, intent)
 	}
 	logger(ctx).InfoContext(ctx, "writing labels of machines", "machine_set", r.key, "what", string(intent.Kind), "reason", intent.Reason)
 	err := r.write(ctx, intent)

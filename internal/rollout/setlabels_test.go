@@ -122,7 +122,7 @@ func TestRun_labelsTheNodesOfMachineSets(t *testing.T) {
 			},
 			labels: "*a/-/-/-/-", done: []string{set}, says: "injected by the test",
 		},
-		"a machine that another writer puts back again and again is a fight": {
+		"a machine that another writer puts back again and again ends the run": {
 			first: []string{"a"}, value: "b", after: func(w *machineWorld, r fakeapi.Request) {
 				if r.Resource == "machines" && r.Name == "pool-000" {
 					machineLabel(w, "c")

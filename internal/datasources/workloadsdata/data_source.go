@@ -10,8 +10,8 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/datasource"
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 
-	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/kube"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/preview"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/tf/managed"
 	tfschema "github.com/kubetaint/terraform-provider-kubetaint/internal/tf/schema"
@@ -52,6 +52,6 @@ func (d *workloads) fill(ctx context.Context, cluster *kube.Cluster, m *model, d
 		diags.AddWarning("The workloads that tolerate "+taint.FormatAll(taints)+" are listed by ReplicaSet or Job where their owner could not be read",
 			"  "+strings.Join(snapshot.OwnerGaps, ".\n  ")+".\n\nGrant the credentials list on these: the guide \"Permissions\" of the provider's documentation has the ClusterRole.")
 	}
-	m.take(eviction.Answers(snapshot, taints, concerns, d.Data.Comparison))
+	m.Workloads = preview.Tolerances(snapshot, taints, concerns, d.Data.Comparison)
 	return nil
 }

@@ -12,7 +12,6 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/types"
 	"k8s.io/apimachinery/pkg/labels"
 
-	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/preview"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
 	tfschema "github.com/kubetaint/terraform-provider-kubetaint/internal/tf/schema"
@@ -39,13 +38,5 @@ func (m *model) concerns(ctx context.Context, diags *diag.Diagnostics) func(*sna
 	}
 	return func(p *snapshot.Pod) bool {
 		return (namespaces == nil || slices.Contains(namespaces, p.Namespace)) && selector.Matches(p.Labels)
-	}
-}
-
-// take fills in the results.
-func (m *model) take(answers []eviction.WorkloadAnswer) {
-	m.Workloads = make([]preview.Tolerance, 0, len(answers))
-	for _, a := range answers {
-		m.Workloads = append(m.Workloads, preview.ToleranceOf(a))
 	}
 }

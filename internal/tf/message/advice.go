@@ -55,7 +55,7 @@ func Failed(summary, goesOn string, err error) diag.Diagnostic {
 // Advise reports what an error of a request means and what to do; nothing where
 // the error must speak for itself.
 func Advise(err error) string {
-	fight := new(rollout.FightError)
+	reverted := new(rollout.RevertedError)
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):
 		return "The operation timed out, or the cluster answered too slowly. Run it again, with a longer timeout in the configuration if it has one."
@@ -75,12 +75,12 @@ func Advise(err error) string {
 		return "The API server rejected the request; see the original error. If an admission policy or a webhook rejected it, have it allow this change, or change the configuration. A webhook checks the whole object: correct first what else the error names in it."
 	case errors.Is(err, kube.ErrNoEvictions):
 		return "The API server, or a proxy in front of it, does not serve evictions. A drain deletes no pods in their place: that would bypass PodDisruptionBudgets. Check the address of the server, and the proxy: Kubernetes serves them in policy/v1 since 1.22. To delete the pods all the same, set disable_eviction = true."
-	case errors.As(err, &fight) && fight.Busy:
-		return "Another client changed this object before each write, so this run has given up. Find out who" + whoWrote(fight.Thing) + ". Pause that tool, then run again."
+	case errors.As(err, &reverted) && reverted.Busy:
+		return "Another client changed this object before each write, so this run has given up. Find out who" + whoWrote(reverted.Thing) + ". Pause that tool, then run again."
 	case errors.Is(err, kube.ErrConflict):
 		return "Another client changed the object at the same time. Run again. If that fails too, find out by its managedFields who keeps writing it, and pause that tool."
-	case errors.As(err, &fight):
-		return "Another controller keeps reverting this change, so this run has given up. Find out who" + whoWrote(fight.Thing) + ". Make that tool ignore these entries, or remove them from this configuration. Then run again."
+	case errors.As(err, &reverted):
+		return "Another controller keeps reverting this change, so this run has given up. Find out who" + whoWrote(reverted.Thing) + ". Make that tool ignore these entries, or remove them from this configuration. Then run again."
 	case errors.Is(err, context.Canceled):
 		return "The run was interrupted. Run it again."
 	}

@@ -8,8 +8,8 @@ import (
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/workload"
 )
 
-// FightError reports that another writer keeps reverting what is written, or lets nothing be written.
-type FightError struct {
+// RevertedError reports that another writer keeps reverting what is written, or lets nothing be written.
+type RevertedError struct {
 	// Thing is the object of the last write, the zero value where none is known.
 	Thing workload.Ref
 	// Busy is set where another client changed the object before each write, so that none was made.
@@ -17,7 +17,7 @@ type FightError struct {
 }
 
 // Error names the object.
-func (e *FightError) Error() string {
+func (e *RevertedError) Error() string {
 	if e.Busy {
 		return "another client changes " + e.Thing.Title() + " before each write"
 	}
@@ -29,19 +29,19 @@ func (e *FightError) Error() string {
 }
 
 // Is makes conflicts about the same object the same error.
-func (e *FightError) Is(target error) bool {
-	other, ok := target.(*FightError)
+func (e *RevertedError) Is(target error) bool {
+	other, ok := target.(*RevertedError)
 	return ok && *e == *other
 }
 
-// fightAbout is the error of a write of a rollout of machines that is made repeatedly.
-func fightAbout(s *machineset.Set, intent machineset.Intent) error {
-	return &FightError{Thing: thingOf(s, intent)}
+// revertedAbout is the error of a write of a rollout of machines that is made repeatedly.
+func revertedAbout(s *machineset.Set, intent machineset.Intent) error {
+	return &RevertedError{Thing: thingOf(s, intent)}
 }
 
 // busyAbout is the error of a write of a rollout of machines that always meets one of another client.
 func busyAbout(s *machineset.Set, intent machineset.Intent) error {
-	return &FightError{Thing: thingOf(s, intent), Busy: true}
+	return &RevertedError{Thing: thingOf(s, intent), Busy: true}
 }
 
 // thingOf is the object that an intent writes.
