@@ -5,6 +5,7 @@ package faults_test
 
 import (
 	"fmt"
+	"maps"
 	"os"
 	"slices"
 	"strings"
@@ -159,6 +160,9 @@ func (p *table) print(t *testing.T) {
 				t.Errorf("%s: no point with %q", row, name)
 			}
 		}
+	}
+	for _, row := range slices.Sorted(maps.Keys(notPossible)) {
+		fmt.Fprintf(&b, "\n%-50s none: %s", row, notPossible[row])
 	}
 	t.Logf("%s\n%d points", b.String(), sum)
 	if sum < least && !t.Failed() {

@@ -30,6 +30,15 @@ func (s subject) name() string {
 	return s.typeName + "/" + s.strategy
 }
 
+// notPossible are the rows that the table of kills and faults cannot have, with the reasons.
+var notPossible = map[string]string{
+	"cycle_machine_set/template_only": "the action replaces machines, and this strategy changes none",
+	"cycle_machine_set/in_place":      "the action replaces machines, and this strategy changes them in place",
+	"actions, create":                 "an action has no state: it is invoked",
+	"actions, update":                 "an action has no state: it is invoked",
+	"actions, destroy":                "an action has no state: nothing is left that could be destroyed",
+}
+
 // operation is what is done to an instance.
 type operation struct {
 	name     string

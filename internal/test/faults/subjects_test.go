@@ -108,7 +108,7 @@ func subjects() []subject {
 				"workloads": []any{object{"kind": "Deployment", "namespace": "shop", "name": "web"}},
 			},
 		})
-		if strategy == "template_only" || strategy == "in_place" {
+		if notPossible["cycle_machine_set/"+strategy] != "" {
 			continue
 		}
 		out = append(out, subject{
