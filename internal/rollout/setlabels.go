@@ -156,7 +156,8 @@ func (r *machineRollout) label(ctx context.Context, intent machineset.Intent) er
 	return r.reread(ctx, intent)
 }
 
-// hear gives nodelink a moment to hear of its Machines before their nodes are written.
+// hear gives nodelink a moment to hear of its Machines before their nodes are written. It saves writes and decides nothing:
+// labels that nodelink restores all the same are removed in the next round.
 func hear(ctx context.Context) {
 	moment := time.NewTimer(settleMoment)
 	defer moment.Stop()
