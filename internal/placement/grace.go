@@ -7,10 +7,13 @@ import "slices"
 
 // wait is how long the controller of an evicted pod waits in this many seconds before it creates another one, rounded up:
 // pods may end before their grace periods do, so that exact seconds tell nothing, and each moment costs a simulation
-// as much as the first one.
+// as much as the first one. Even in one second a Deployment has its new pods placed.
 func (e *Eviction) wait() int64 {
-	if e.Wait <= 1 || e.successor() {
+	if e.Wait <= 0 || e.successor() {
 		return 0
+	}
+	if e.Wait == 1 {
+		return 1
 	}
 	out := int64(terminatingGone)
 	for out < e.Wait && out < longestWait {

@@ -7,9 +7,6 @@ import (
 	"math"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-	"github.com/google/go-cmp/cmp/cmpopts"
-
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
 )
 
@@ -75,7 +72,7 @@ func TestGrace_momentsOfLaterPods(t *testing.T) {
 	}{
 		"pods that are evicted after the grace period":  {60, 30, exactly(0)},
 		"pods that are evicted during the grace period": {60, 600, Range{0, 1}},
-		"a wait of a second counts as none":             {60, 1, exactly(0)},
+		"a wait of a second before that":                {60, 1, exactly(0)},
 	} {
 		w, evicted := recreatedLater(5, 5, 1, tt.wait)
 		for i := range evicted {
@@ -89,13 +86,15 @@ func TestGrace_momentsOfLaterPods(t *testing.T) {
 	}
 }
 
-func TestGrace_noneChangesNothing(t *testing.T) {
+// A pod of a StatefulSet that has a higher priority is placed first where its old one is deleted immediately, and in some orders not
+// where that takes a second.
+func TestGrace_aSecondIsEnoughForOthersToComeFirst(t *testing.T) {
 	t.Parallel()
-	w, evicted := recreatedLater(5, 5, 5, 1)
-	one := w.outcome(evicted, 1)
-	w, evicted = recreatedLater(5, 5, 5, 0)
-	if diff := cmp.Diff(w.outcome(evicted, 1), one, cmpopts.IgnoreUnexported(Outcome{}), cmpopts.IgnoreFields(WorkloadOutcome{}, "WorkloadKey")); diff != "" {
-		t.Error(diff)
+	for wait, want := range map[int64]Range{0: exactly(0), 1: {0, 1}} {
+		w, evicted := recreatedLater(5, 5, 1, wait, priority(9), patient)
+		if got := w.outcome(evicted, 1).of(t, "db").Pending; got != want {
+			t.Errorf("%d s: %v pods of the StatefulSet are Pending, want %v", wait, got, want)
+		}
 	}
 }
 
@@ -107,7 +106,7 @@ func TestEviction_wait(t *testing.T) {
 		want int64
 	}{
 		"none":                               {Eviction{Pod: runs}, 0},
-		"a second":                           {Eviction{Pod: runs, Wait: 1}, 0},
+		"a second":                           {Eviction{Pod: runs, Wait: 1}, 1},
 		"two seconds":                        {Eviction{Pod: runs, Wait: 2}, 30},
 		"the default":                        {Eviction{Pod: runs, Wait: 30}, 30},
 		"more":                               {Eviction{Pod: runs, Wait: 31}, 60},
