@@ -117,8 +117,8 @@ type Summary struct {
 	// Deleted those of the latter that Jobs delete which fail by that.
 	Ended, Preempting, Deleted Range
 	// Pending counts the replacements that no node takes, or that are not created because one before
-	// them waits, or admission refuses them, and Awaiting those of them that nodes take which the
-	// change brings. Refused counts those of the Pending ones that are refused, and
+	// them waits, or admission refuses them, and Awaiting those of them, at most, that nodes take and have room for which
+	// the change brings. Refused counts those of the Pending ones that are refused, and
 	// Unplaced the others.
 	Pending, Refused, Unplaced Range
 	Awaiting                   int
@@ -175,10 +175,8 @@ func (r *Report) Summary() Summary {
 	s := Summary{Pending: out.Missing, Refused: out.Refused, Unplaced: out.Unplaced, Preempted: out.Preempted, Again: out.Again, Preempting: out.Lost, Deleted: out.Deleted, Ended: r.endedPods()}
 	for i := range r.Pods {
 		s.add(r.Pods[i])
-		if len(r.Awaits(r.Pods[i])) > 0 {
-			s.Awaiting++
-		}
 	}
+	s.Awaiting = r.awaiting(r.Pods)
 	return s
 }
 
@@ -232,10 +230,10 @@ func (r *Report) Workloads() []Workload {
 		}
 		w := of(snapshot.WorkloadKey{Namespace: v.Pod.Namespace, Owner: owner})
 		w.Summary.add(v)
-		if len(r.Awaits(v)) > 0 {
-			w.Summary.Awaiting++
-		}
 		w.Pods = append(w.Pods, v)
+	}
+	for i := range out {
+		out[i].Summary.Awaiting = r.awaiting(out[i].Pods)
 	}
 	for _, p := range r.endedOthers() {
 		ended := &of(snapshot.WorkloadKey{Namespace: p.Pod.Namespace, Owner: p.Owner}).Summary.Ended

@@ -4,6 +4,7 @@
 package eviction
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"sync"
@@ -64,6 +65,25 @@ func (r *Report) Awaits(v PodVerdict) []string {
 	return nil
 }
 
+// awaiting counts the pods that nodes take which the change brings, and of those that are alike no more than these hold.
+func (r *Report) awaiting(pods []PodVerdict) (n int) {
+	left := map[*placement.Group]int{}
+	for _, v := range pods {
+		if len(r.Awaits(v)) == 0 {
+			continue
+		}
+		g := r.Outcome().Of(v.Pod)
+		if _, known := left[g]; !known {
+			left[g] = g.Arriving
+		}
+		if left[g] > 0 {
+			left[g]--
+			n++
+		}
+	}
+	return n
+}
+
 // Placement is "fits", "pending" or "not_created" for an evicted pod whose replacement is placed, is
 // not, or is refused by admission, in every order; "" where that depends on the order, or
 // nothing replaces it.
@@ -102,7 +122,7 @@ func (r *Report) Why(v PodVerdict) string {
 	case g.Reason == "":
 		return v.Reason + behind(g)
 	case len(g.Awaits) > 0:
-		return v.Reason + "; fits only new machines of " + strings.Join(g.Awaits[:min(len(g.Awaits), placement.MaxObstacles)], ", ")
+		return v.Reason + "; fits only new machines of " + strings.Join(g.Awaits[:min(len(g.Awaits), placement.MaxObstacles)], ", ") + few(g)
 	default:
 		return v.Reason + "; no node fits: " + g.Reason
 	}
@@ -171,4 +191,12 @@ func (e *evaluation) recreated(pod *snapshot.Pod, owner snapshot.Owner) *snapsho
 		return e.successor(template, pod.Node)
 	}
 	return scheduling
+}
+
+// few words that the new machines do not hold all pods that need them.
+func few(g *placement.Group) string {
+	if g.Pending().Min <= g.Arriving {
+		return ""
+	}
+	return fmt.Sprintf(", which hold %d of these %d pods", g.Arriving, g.Pending().Min)
 }

@@ -149,7 +149,7 @@ func TestChangeOf_closesNodesOfMachinesThatAreOrWillBeDeleted(t *testing.T) {
 	if !c.Undrained["node-a"] || c.Drains["node-b"] {
 		t.Errorf("drained are %v, and %v not", c.Drains, c.Undrained)
 	}
-	if len(c.Comes) != 1 || c.Comes[0].Of != o.Set.Title() {
+	if len(c.Comes) != 1 || c.Comes[0].Of != o.Set.Title() || c.Comes[0].Count != 2 {
 		t.Errorf("there comes %v", c.Comes)
 	}
 }

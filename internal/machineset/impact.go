@@ -143,11 +143,21 @@ func (a Affected) coming() (placement.Coming, bool) {
 		return placement.Coming{}, false
 	}
 	n := &snapshot.Node{Labels: a.labels(), Taints: a.Effect.Template.Taints, Ready: true}
-	c := placement.Coming{Node: n, Of: a.Set.Title()}
+	c := placement.Coming{Node: n, Of: a.Set.Title(), Count: max(a.goal()-a.staying(), 1)}
 	if newest := a.newest(); newest != nil {
 		n.Allocatable, c.Like = newest.Allocatable, newest.Name
 	}
 	return c, true
+}
+
+// staying is how many machines are neither replaced nor being deleted.
+func (a Affected) staying() (n int) {
+	for _, m := range a.Machines {
+		if !m.Deleting && !slices.Contains(a.Effect.Leaving, m) {
+			n++
+		}
+	}
+	return n
 }
 
 // newest is the node of the machine that was made last: it is the most like the

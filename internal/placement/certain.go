@@ -68,7 +68,6 @@ func (s *simulation) certain() bool {
 	if len(s.nominated) > 0 || s.anySetWaits() || !s.allCreated() {
 		return false
 	}
-	s.preempting = s.mostPreempting()
 	all, at := newCompetition(s), map[resultKey]int{}
 	for _, r := range s.replacements[:s.fixed] {
 		if r.class.forbidden != nil {

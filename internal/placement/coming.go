@@ -4,6 +4,7 @@
 package placement
 
 import (
+	"math"
 	"slices"
 	"strings"
 
@@ -20,6 +21,8 @@ type Coming struct {
 	Like string
 	// Of is what brings them, such as: MachineSet "openshift-machine-api/gpu".
 	Of string
+	// Count is how many come at most, 0 where that is not known.
+	Count int
 }
 
 // arrivals are the places that a change brings, in its order.
@@ -37,14 +40,7 @@ func (f *Finder) arrivals() []*place {
 // these away from the others.
 func (f *Finder) arrive(l *nodeSearch, d *snapshot.Demand) (awaits, declined []string) {
 	for _, p := range f.arrivals() {
-		o, refuses := f.refuses(l, p)
-		why := ""
-		if refuses {
-			why = o.phrase(true, nil, 0)
-		} else if short, lacks := f.lacks(p, d); lacks {
-			why = obstacle{kind: byShortage, key: string(short.resource)}.phrase(true, d, max(short.free, 0))
-		}
-		switch {
+		switch why := f.keepsAway(l, d, p); {
 		case why == "":
 			awaits = append(awaits, p.coming.Of)
 		case !slices.Contains(declined, why):
@@ -52,6 +48,32 @@ func (f *Finder) arrive(l *nodeSearch, d *snapshot.Demand) (awaits, declined []s
 		}
 	}
 	return awaits, declined
+}
+
+// keepsAway words what keeps pods of a search away from a place that comes, "" where nothing does.
+func (f *Finder) keepsAway(l *nodeSearch, d *snapshot.Demand, p *place) string {
+	if o, refuses := f.refuses(l, p); refuses {
+		return o.phrase(true, nil, 0)
+	}
+	if short, lacks := f.lacks(p, d); lacks {
+		return obstacle{kind: byShortage, key: string(short.resource)}.phrase(true, d, max(short.free, 0))
+	}
+	return ""
+}
+
+// arriving returns how many pods of a class the places that come can hold, if no other pod came.
+func (s *simulation) arriving(c *class) int {
+	sum := int64(0)
+	for _, p := range s.arrivals() {
+		if s.keepsAway(c.search, c.demand, p) != "" {
+			continue
+		}
+		if p.coming.Count == 0 {
+			return math.MaxInt32
+		}
+		sum += int64(p.coming.Count) * s.holds(p, c)
+	}
+	return int(min(sum, math.MaxInt32))
 }
 
 // declines words why the nodes that come would not take a pod either, as the end of

@@ -21,7 +21,6 @@ func (s *simulation) prove() {
 		rules *snapshot.PodRules
 	}
 	kinds := map[kind][]*replacement{}
-	s.preempting = s.mostPreempting()
 	for _, r := range s.replacements[:s.fixed] {
 		if !r.waiting && !r.undecided && !r.successor && !r.elsewhere && r.set == nil && r.class.forbidden == nil && !r.class.demand.Resized && s.failures.lost[r.pod] == 0 && !s.limited(r.pod) {
 			key := kind{resultKey{r.class.search, r.class.demand}, r.pod.Rules}

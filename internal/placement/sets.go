@@ -57,7 +57,8 @@ func (s *simulation) behind(r *replacement, w *tally) {
 		return
 	}
 	if first := r.set.pending(); first != nil {
-		r.group.Awaits = s.stuck(first).awaits
+		why := s.stuck(first)
+		r.group.Awaits, r.group.Arriving = why.awaits, why.arriving
 	}
 	r.group.Behind, r.group.PolicyUnknown = r.set.behind(r.ordinal, s.moment), r.set.policyUnknown
 	w.PolicyUnknown = w.PolicyUnknown || r.set.policyUnknown

@@ -213,10 +213,11 @@ func (o *Outcome) fewest(other *Outcome) {
 type Group struct {
 	// Fate is Pending where none of them is placed in any order, and Fits where all are in every one.
 	Fate Fate
-	// Reason, Refusal and Awaits are as those of a WorkloadOutcome.
-	Reason  string
-	Refusal *Refusal
-	Awaits  []string
+	// Reason, Refusal, Awaits and Arriving are as those of a WorkloadOutcome.
+	Reason   string
+	Refusal  *Refusal
+	Awaits   []string
+	Arriving int
 	// Behind is a pod that is there and not ready: its StatefulSet creates none after it. It is nil
 	// where none is.
 	Behind *snapshot.Pod
@@ -302,8 +303,9 @@ type WorkloadOutcome struct {
 	Reason, Brief string
 	// Refusal is why one of the Refused is not created, nil where none is.
 	Refusal *Refusal
-	// Awaits names what brings nodes that would take a Pending one.
-	Awaits []string
+	// Awaits names what brings nodes that would take a Pending one, Arriving is how many such pods these hold at most.
+	Awaits   []string
+	Arriving int
 	// PolicyUnknown is set where that of a Group is.
 	PolicyUnknown bool
 }
@@ -317,7 +319,7 @@ func (w *WorkloadOutcome) join(other *WorkloadOutcome) {
 	w.Refused, w.Unplaced, w.Refusal = w.Refused.Plus(other.Refused), w.Unplaced.Plus(other.Unplaced), cmp.Or(w.Refusal, other.Refusal)
 	w.Again, w.Lost, w.Deleted, w.JobFails = w.Again.Plus(other.Again), w.Lost.Plus(other.Lost), w.Deleted.Plus(other.Deleted), w.JobFails || other.JobFails
 	if w.Reason == "" {
-		w.Reason, w.Brief, w.Awaits = other.Reason, other.Brief, other.Awaits
+		w.Reason, w.Brief, w.Awaits, w.Arriving = other.Reason, other.Brief, other.Awaits, other.Arriving
 	}
 }
 

@@ -224,6 +224,7 @@ func newSimulation(f *Finder, evicted []Eviction) *simulation {
 	s.await()
 	s.sortNominated()
 	s.fixed = len(s.replacements)
+	s.preempting = s.mostPreempting()
 	s.turns = newTurns(s)
 	return s
 }

@@ -91,7 +91,7 @@ func (s *simulation) collect(out *Outcome, victims map[*snapshot.Pod]int) {
 		placed, pending, notCreated, missing, refused = placed+w.placed, pending+w.pending, notCreated+w.notCreated, missing+w.missing, refused+w.refused
 		if w.stuck != nil && w.Reason == "" {
 			why := s.stuck(w.stuck)
-			w.Reason, w.Brief, w.Awaits = why.reason, why.brief, why.awaits
+			w.Reason, w.Brief, w.Awaits, w.Arriving = why.reason, why.brief, why.awaits, why.arriving
 		}
 	}
 	out.Placed.add(placed, first)
@@ -171,7 +171,7 @@ func (s *simulation) countCreated(r *replacement, w *tally) {
 		w.stuck = r
 		if r.group != nil {
 			why := s.stuck(r)
-			r.group.Reason, r.group.Awaits = why.reason, why.awaits
+			r.group.Reason, r.group.Awaits, r.group.Arriving = why.reason, why.awaits, why.arriving
 		}
 	}
 }

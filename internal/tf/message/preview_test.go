@@ -146,6 +146,8 @@ func TestPreview_goldensOfSituations(t *testing.T) {
 		return c
 	}
 	machines.Comes = []placement.Coming{{Node: &snapshot.Node{Name: "new", Labels: map[string]string{"pool": "gpu"}}, Of: `MachineSet "gpu-a"`}}
+	few := machines
+	few.Comes = []placement.Coming{{Node: &snapshot.Node{Name: "new", Labels: map[string]string{"pool": "gpu"}, Allocatable: &snapshot.Resources{MilliCPU: 1500, Memory: 1 << 40, Pods: 9}}, Of: `MachineSet "gpu-a"`, Count: 2}}
 	stranding := aCluster().node("worker-2", 8).pods("worker-1", "shop/Deployment/web", 2, 1, tolerating(corev1.Toleration{Key: "dedicated", Value: "web", Effect: "NoExecute"}))
 	stranding.Nodes["worker-1"].Taints = taintsOf(t, "dedicated=web:NoExecute")
 	mixed := aCluster().node("worker-2", 12).
@@ -195,6 +197,7 @@ func TestPreview_goldensOfSituations(t *testing.T) {
 		"deleted":           {mixed, deleting, "deleted", false},
 		"selected":          {mixed, selected, "selected", false},
 		"new-machines":      {aCluster().node("worker-2", 8).pods("worker-1", "ml/Deployment/serving", 2, 1, selecting("pool", "gpu")).pods("worker-1", "shop/Deployment/web", 2, 1, selecting("pool", "gone")), machines, "drain", false},
+		"few-new-machines":  {aCluster().node("worker-2", 8).pods("worker-1", "ml/Deployment/serving", 5, 1, selecting("pool", "gpu")), few, "drain", false},
 		"no-schedule":       {aCluster().node("worker-2", 8).pods("worker-1", "ml/StatefulSet/db", 2, 1, selecting("host", "worker-1")).pods("worker-1", "platform/DaemonSet/logs", 1, 1, pinned), tainted("dedicated=gpu:NoSchedule"), "no-schedule", false},
 		"not-known":         {aCluster().node("worker-2", 8).pods("worker-1", "shop/Deployment/web", 2, 1, tolerating(corev1.Toleration{Key: "dedicated", Operator: "Gt", Value: "5"})), tainted("dedicated=9:NoExecute"), "", false},
 		"stranding":         {stranding, gpu, "", true},
