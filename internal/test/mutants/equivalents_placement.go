@@ -138,7 +138,7 @@ var placementEquivalents = []equivalent{
 		reason: "the sum is cut at this number",
 	},
 	{
-		file: "internal/placement/queue.go", function: "queue.Less", was: "q[i].since < q[j].since", becomes: "q[i].since <= q[j].since",
+		file: "internal/placement/queue.go", function: "queue.Less", was: "a.since < b.since", becomes: "a.since <= b.since",
 		reason: "the two differ there",
 	},
 	{
@@ -222,7 +222,7 @@ var placementEquivalents = []equivalent{
 		reason: "a shortcut: one list is sorted and has no node twice",
 	},
 	{
-		file: "internal/placement/queue.go", function: "queue.Less", was: "q[i].rank < q[j].rank", becomes: "q[i].rank <= q[j].rank",
+		file: "internal/placement/queue.go", function: "queue.Less", was: "a.rank < b.rank", becomes: "a.rank <= b.rank",
 		reason: "no two pods of an order have the same rank",
 	},
 	{
@@ -238,7 +238,7 @@ var placementEquivalents = []equivalent{
 		reason: "a cache: without it the same value is made again",
 	},
 	{
-		file: "internal/placement/queue.go", function: "queue.Less", was: "a > b", becomes: "a >= b",
+		file: "internal/placement/queue.go", function: "queue.Less", was: "a.priority > b.priority", becomes: "a.priority >= b.priority",
 		reason: "the two differ there",
 	},
 	{
