@@ -65,19 +65,22 @@ func (r *Report) Awaits(v PodVerdict) []string {
 	return nil
 }
 
-// awaiting counts the pods that nodes take which the change brings, and of those that are alike no more than these hold.
+// awaiting counts the pods that nodes take which the change brings, and of those of a workload that are alike no more than
+// these hold. Each pod of an ordered StatefulSet has a group of its own.
 func (r *Report) awaiting(pods []PodVerdict) (n int) {
-	left := map[*placement.Group]int{}
+	type alike struct {
+		namespace string
+		owner     snapshot.Owner
+		arriving  int
+	}
+	counted := map[alike]int{}
 	for _, v := range pods {
 		if len(r.Awaits(v)) == 0 {
 			continue
 		}
-		g := r.Outcome().Of(v.Pod)
-		if _, known := left[g]; !known {
-			left[g] = g.Arriving
-		}
-		if left[g] > 0 {
-			left[g]--
+		key := alike{v.Pod.Namespace, v.Owner, r.Outcome().Of(v.Pod).Arriving}
+		if counted[key] < key.arriving {
+			counted[key]++
 			n++
 		}
 	}

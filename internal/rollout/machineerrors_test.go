@@ -58,7 +58,7 @@ func TestErrors_sayWhatIsMissing(t *testing.T) {
 	}
 }
 
-func TestFightAbout_namesTheObjectOfTheWrite(t *testing.T) {
+func TestReverted_namesTheObjectOfTheWrite(t *testing.T) {
 	t.Parallel()
 	set, m := &machineset.Set{Namespace: "machines", Name: "pool"}, &machineset.Machine{Namespace: "machines", Name: "a"}
 	for want, intent := range map[string]machineset.Intent{

@@ -83,7 +83,7 @@ func TestRun_goesOnWhereItWasInterrupted(t *testing.T) {
 	}
 }
 
-func TestRun_endsAFight(t *testing.T) {
+func TestRun_endsWhereAnotherControllerReverts(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		api := newServer(t, aNode("n1", "gpu", "*"+teamA))
@@ -110,8 +110,8 @@ func TestRun_endsAFight(t *testing.T) {
 	})
 }
 
-// TestWrites_namesWhatAFightMayBeAbout: of several objects the first.
-func TestWrites_namesWhatAFightMayBeAbout(t *testing.T) {
+// TestWrites_namesTheObjectThatIsReverted: of several objects the first.
+func TestWrites_namesTheObjectThatIsReverted(t *testing.T) {
 	t.Parallel()
 	node := &snapshot.Node{Name: "n1"}
 	for want, step := range map[string]planner.Step{

@@ -193,10 +193,13 @@ func Without(list, template []corev1.Toleration) []corev1.Toleration {
 }
 
 // Format writes tolerations for a reader, sorted.
-func Format(list []corev1.Toleration) string {
+func Format(list []corev1.Toleration) string { return strings.Join(Texts(list), ", ") }
+
+// Texts writes tolerations as Format does, each by itself.
+func Texts(list []corev1.Toleration) []string {
 	out := make([]string, len(list))
 	for i, t := range Sort(slices.Clone(list)) {
 		out[i] = taint.FormatToleration(t)
 	}
-	return strings.Join(out, ", ")
+	return out
 }

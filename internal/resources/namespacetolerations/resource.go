@@ -135,7 +135,7 @@ func (r *namespaceTolerations) Preview(ctx context.Context, c change, diags *dia
 		return
 	}
 	if c.Own.Generation == "" {
-		message.WarnAdopted("tolerations", "namespace \""+desired.Namespace+"\"", toleration.Notations(merged.TakenOver()), diags)
+		message.WarnAdopted("tolerations", "namespace \""+desired.Namespace+"\"", toleration.Texts(merged.TakenOver()), diags)
 	}
 	// Nothing is said while it cannot be found out whether the plug-in is on.
 	if on, err := r.Data.Cluster.RestrictsTolerations(ctx, desired.Namespace); err == nil && !on {

@@ -198,6 +198,7 @@ func TestPreview_goldensOfSituations(t *testing.T) {
 		"selected":          {mixed, selected, "selected", false},
 		"new-machines":      {aCluster().node("worker-2", 8).pods("worker-1", "ml/Deployment/serving", 2, 1, selecting("pool", "gpu")).pods("worker-1", "shop/Deployment/web", 2, 1, selecting("pool", "gone")), machines, "drain", false},
 		"few-new-machines":  {aCluster().node("worker-2", 8).pods("worker-1", "ml/Deployment/serving", 5, 1, selecting("pool", "gpu")), few, "drain", false},
+		"few-for-a-set":     {aCluster().node("worker-2", 8).pods("worker-1", "db/StatefulSet/pg", 5, 1, selecting("pool", "gpu")), few, "drain", false},
 		"no-schedule":       {aCluster().node("worker-2", 8).pods("worker-1", "ml/StatefulSet/db", 2, 1, selecting("host", "worker-1")).pods("worker-1", "platform/DaemonSet/logs", 1, 1, pinned), tainted("dedicated=gpu:NoSchedule"), "no-schedule", false},
 		"not-known":         {aCluster().node("worker-2", 8).pods("worker-1", "shop/Deployment/web", 2, 1, tolerating(corev1.Toleration{Key: "dedicated", Operator: "Gt", Value: "5"})), tainted("dedicated=9:NoExecute"), "", false},
 		"stranding":         {stranding, gpu, "", true},
