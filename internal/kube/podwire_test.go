@@ -263,7 +263,7 @@ func FuzzPodFields(f *testing.F) {
 }
 
 // BenchmarkPodFields decodes and slims pods of 150 workloads with and without the fields that are not
-// needed: ratio is the first over the second (goal: at most 0.4).
+// needed: ratio is the second over the first. It fails above 0.4.
 func BenchmarkPodFields(b *testing.B) {
 	list := &corev1.PodList{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "PodList"}}
 	for i := range 2000 {
@@ -283,5 +283,8 @@ func BenchmarkPodFields(b *testing.B) {
 	b.ReportMetric(float64(len(data))/2000, "bytes/pod")
 	b.ReportMetric(float64(spent[0].Microseconds())/float64(b.N)/2000, "µs/pod-whole")
 	b.ReportMetric(float64(spent[1].Microseconds())/float64(b.N)/2000, "µs/pod")
-	b.ReportMetric(spent[1].Seconds()/spent[0].Seconds(), "ratio")
+	ratio := spent[1].Seconds() / spent[0].Seconds()
+	if b.ReportMetric(ratio, "ratio"); ratio > 0.4 {
+		b.Errorf("it takes %.2f of the time", ratio)
+	}
 }

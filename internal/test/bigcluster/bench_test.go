@@ -166,31 +166,42 @@ func plan(name, effect string, nodes int, provider string) client {
 		b.Helper()
 		cli := acctest.NewCLI(b)
 		audit, connection := s.c.Audit(b)
-		wrapped := cli.Wrap(executable(b))
-		cli.Env(measuredEnv, cmp.Or(provider, wrapped))
-		file := filepath.Join(b.TempDir(), "usage")
-		cli.Env(usageEnv, file)
-		names := make([]string, nodes)
-		for i := range names {
-			names[i] = strconv.Quote(bigcluster.NodeName(i))
-		}
-		target := "node_name = " + names[0]
-		if nodes > 1 {
-			target = "node_selector = \"kubernetes.io/hostname in (" + strings.ReplaceAll(strings.Join(names, ","), `"`, "") + ")\""
-		}
-		cli.Write(connection, "resource \"kubetaint_node_taints\" \"this\" {\n  "+target+"\n  taints = [{ key = \"dedicated\", value = \"gpu\", effect = \""+effect+"\" }]\n}\n")
+		cli.Write(connection, tainting(effect, nodes))
 		audit.Reset()
-		cli.MustRun("plan", "-input=false")
-		raw, err := os.ReadFile(file)
-		var used usage
-		if err == nil {
-			err = json.Unmarshal(raw, &used)
-		}
-		if err != nil {
-			b.Fatal(err)
-		}
+		used, _ := planned(b, cli, provider)
 		return used, audit
 	}}
+}
+
+// planned plans, and returns what the provider costs that is tested, or that of another file, and what the plan says.
+func planned(b *testing.B, cli *acctest.CLI, provider string) (used usage, said string) {
+	b.Helper()
+	wrapped := cli.Wrap(executable(b))
+	cli.Env(measuredEnv, cmp.Or(provider, wrapped))
+	file := filepath.Join(b.TempDir(), "usage")
+	cli.Env(usageEnv, file)
+	said = cli.MustRun("plan", "-input=false")
+	raw, err := os.ReadFile(file)
+	if err == nil {
+		err = json.Unmarshal(raw, &used)
+	}
+	if err != nil {
+		b.Fatal(err)
+	}
+	return used, said
+}
+
+// tainting is a resource that taints the first nodes.
+func tainting(effect string, nodes int) string {
+	target := "node_name = " + strconv.Quote(bigcluster.NodeName(0))
+	if nodes > 1 {
+		names := make([]string, nodes)
+		for i := range names {
+			names[i] = bigcluster.NodeName(i)
+		}
+		target = "node_selector = \"kubernetes.io/hostname in (" + strings.Join(names, ",") + ")\""
+	}
+	return "resource \"kubetaint_node_taints\" \"this\" {\n  " + target + "\n  taints = [{ key = \"dedicated\", value = \"gpu\", effect = \"" + effect + "\" }]\n}\n"
 }
 
 func executable(b *testing.B) string {

@@ -76,6 +76,9 @@ func Serve(tb testing.TB, nodes, pods, volumes, pageSize int) *httptest.Server {
 			s.add(tb, path, list(from, to, meta))
 		}
 	}
+	s.add(tb, "/api/v1/namespaces/kube-system", &corev1.Namespace{
+		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Namespace"}, ObjectMeta: metav1.ObjectMeta{Name: metav1.NamespaceSystem, UID: "the-cluster"},
+	})
 	add("/api/v1/nodes", nodes, func(from, to int, meta metav1.ListMeta) kruntime.Object {
 		l := &corev1.NodeList{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "NodeList"}, ListMeta: meta}
 		for i := from; i < to; i++ {

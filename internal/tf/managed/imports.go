@@ -134,8 +134,9 @@ func parseSets(s string) (machineset.Target, error) {
 		return t, nil
 	}
 	selector, err := labels.Parse(rest)
-	if err == nil && !strings.ContainsAny(rest, "=!, (") {
-		// Else the name of a MachineSet and the prefix of a taint's key would be one too.
+	if err == nil && (selector.Empty() || !strings.ContainsAny(rest, "=!, (")) {
+		// An empty one would match every MachineSet of the namespace, and otherwise the name of a MachineSet with the
+		// prefix of a taint's key would be one too.
 		err = errors.New("a selector compares values")
 	}
 	if err != nil {

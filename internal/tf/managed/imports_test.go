@@ -25,6 +25,7 @@ func TestParseImportID(t *testing.T) {
 		"machine_sets/m/pool=gpu/example.com/team:NoSchedule":                                 "machine_sets/m/pool=gpu example.com/team:NoSchedule",
 		"machine_sets/m/a in (b,c)/team:NoSchedule":                                           "machine_sets/m/a in (b,c) team:NoSchedule",
 		"machine_sets/m/team:NoSchedule":                                                      "",
+		"machine_sets/m/ /team:NoSchedule":                                                    "",
 		"machine_sets//a/team:NoSchedule":                                                     "",
 	} {
 		t.Run(id, func(t *testing.T) {
