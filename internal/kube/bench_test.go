@@ -23,7 +23,7 @@ const benchNodes, benchPods, benchVolumes = 5000, 150_000, 10_000
 // benchServer holds a cluster of 5,000 nodes, 150,000 pods and 10,000 volumes.
 func benchServer(tb testing.TB) *httptest.Server {
 	tb.Helper()
-	return bigcluster.Serve(tb, benchNodes, benchPods, benchVolumes, pageSize)
+	return bigcluster.Serve(tb, httptest.NewServer, benchNodes, benchPods, benchVolumes, pageSize)
 }
 
 // highest samples the heap while a function runs and returns its peak.

@@ -253,6 +253,7 @@ func TestPodFields_damaged(t *testing.T) {
 func FuzzPodFields(f *testing.F) {
 	for seed := range uint64(8) {
 		f.Add(encoded(f, randomPod(seed)))
+		f.Add(future(encoded(f, randomPod(seed))))
 	}
 	f.Add(encoded(f, &corev1.PodList{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "PodList"}, Items: []corev1.Pod{*randomPod(1), *randomPod(2)}}))
 	f.Fuzz(func(t *testing.T, data []byte) {

@@ -46,12 +46,15 @@ type podsOfNode struct {
 }
 
 // close ends the lists of single nodes: all pods are about to be listed. It returns when no list
-// is under way, so that none is newer than the list of all pods.
+// is under way, so that none is newer than the list of all pods, which takes the place of what they have shown.
 func (s *somePods) close() {
 	s.mu.Lock()
 	s.closed = true
 	s.mu.Unlock()
 	s.running.Wait()
+	s.mu.Lock()
+	s.known = nil
+	s.mu.Unlock()
 }
 
 // seen returns the newest version that a list has shown, "" for none.

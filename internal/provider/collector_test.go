@@ -10,13 +10,13 @@ import (
 	"time"
 )
 
-// TestGrowth: a small heap may grow to 96 MiB, a large one by half.
+// TestGrowth: a small heap may grow to 96 MiB, a large one by a quarter.
 func TestGrowth(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		live uint64
 		want int
-	}{{0, 800}, {1 << 20, 800}, {16 << 20, 500}, {32 << 20, 200}, {48 << 20, 100}, {64 << 20, 50}, {70 << 20, 50}, {1 << 40, 50}} {
+	}{{0, 800}, {1 << 20, 800}, {16 << 20, 500}, {32 << 20, 200}, {48 << 20, 100}, {64 << 20, 50}, {70 << 20, 37}, {80 << 20, 25}, {1 << 40, 25}} {
 		if got := growth(tt.live); got != tt.want {
 			t.Errorf("with %d bytes in use it is %d %%, want %d", tt.live, got, tt.want)
 		}

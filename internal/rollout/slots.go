@@ -10,7 +10,7 @@ import (
 )
 
 // Slots bounds how many rollouts of machines run at the same time in a run, and lets
-// no two change the same object.
+// no two change the same object, which a semaphore does not.
 type Slots struct {
 	mu      sync.Mutex
 	running map[string]bool

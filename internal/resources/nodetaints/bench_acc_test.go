@@ -7,6 +7,7 @@ import (
 	"cmp"
 	"fmt"
 	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -53,10 +54,10 @@ var phases = []struct {
 }
 
 // spent is what one run of the command line costs. The CPU is that of the command line and
-// of its providers.
+// of its providers, and that of these alone. State is how many bytes it leaves.
 type spent struct {
-	wall, cpu time.Duration
-	requests  int
+	wall, cpu, provider time.Duration
+	requests, state     int
 }
 
 // BenchmarkAccNodes measures whole runs of the command line over nodes, whose number
@@ -92,18 +93,22 @@ func (w way) run(b *testing.B, c *acctest.Cluster, pool string, nodes int, peer 
 	b.Helper()
 	cli, out := acctest.NewCLI(b), map[string]spent{}
 	audit, connection := c.Audit(b)
+	times := filepath.Join(cli.Dir, "times")
 	if w.peer {
-		cli.Peer(peer)
+		cli.Peer(timed(b, cli.Dir, peer, times))
 		block := "provider \"kubernetes\" {\n"
 		for name, value := range connection {
 			block += fmt.Sprintf("  %s = %q\n", name, value)
 		}
 		cli.Write(nil, block+"}\n\n"+w.hcl(pool, nodes))
 	} else {
+		program := filepath.Join(cli.Dir, "timed")
+		timed(b, cli.Dir, cli.Wrap(program), times)
 		cli.Write(connection, w.hcl(pool, nodes))
 	}
 	for _, phase := range phases {
 		audit.Reset()
+		_ = os.Remove(times)
 		cmd, start := cli.Command(phase.args...), time.Now()
 		if said, err := cmd.CombinedOutput(); err != nil {
 			b.Fatalf("%s %s: %v\n%s", w.name, phase.name, err, said)
@@ -111,10 +116,41 @@ func (w way) run(b *testing.B, c *acctest.Cluster, pool string, nodes int, peer 
 		out[phase.name] = spent{
 			wall:     time.Since(start),
 			cpu:      cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime(),
+			provider: summed(b, times),
 			requests: len(audit.Requests()),
+			state:    len(cli.State()),
 		}
 	}
 	return out
+}
+
+// timed writes a program into a folder that runs a provider, and adds the CPU times that each of its processes takes to a file.
+func timed(b *testing.B, dir, provider, times string) string {
+	b.Helper()
+	program := filepath.Join(dir, "timed")
+	// The second line is that of the programs that it has run. A pipe would be one of its own, that has run none.
+	script := fmt.Sprintf("#!/bin/sh\n%q \"$@\"\ntimes > \"$0.$$\"\ntail -n 1 \"$0.$$\" >> %q\n", provider, times)
+	if err := os.WriteFile(program, []byte(script), 0o700); err != nil {
+		b.Fatal(err)
+	}
+	return program
+}
+
+// summed returns the sum of the times in a file, such as 0m1.25s 0m0.5s.
+func summed(b *testing.B, times string) (sum time.Duration) {
+	b.Helper()
+	raw, err := os.ReadFile(times)
+	if err != nil {
+		b.Fatal(err)
+	}
+	for one := range strings.FieldsSeq(string(raw)) {
+		took, err := time.ParseDuration(one)
+		if err != nil {
+			b.Fatal(err)
+		}
+		sum += took
+	}
+	return sum
 }
 
 // table shows the medians, and how the CPU of one resource for each node compares with that
@@ -133,12 +169,19 @@ func table(measured map[string][]spent) string {
 			}
 			wall := median(all, func(s spent) float64 { return s.wall.Seconds() })
 			cpu = append(cpu, median(all, func(s spent) float64 { return s.cpu.Seconds() }))
-			fmt.Fprintf(&b, " %.1f s, CPU %.2f s, %.0f requests |", wall, cpu[len(cpu)-1], median(all, func(s spent) float64 { return float64(s.requests) }))
+			provider := median(all, func(s spent) float64 { return s.provider.Seconds() })
+			fmt.Fprintf(&b, " %.1f s, CPU %.2f s, %.2f s of it the provider, %.0f requests |", wall, cpu[len(cpu)-1], provider, median(all, func(s spent) float64 { return float64(s.requests) }))
 		}
 		if len(cpu) == len(ways) {
 			fmt.Fprintf(&b, " %.2f |", cpu[1]/cpu[2])
 		}
 		b.WriteString("\n")
+	}
+	for _, w := range ways {
+		for _, one := range measured[w.name+"apply"] {
+			fmt.Fprintf(&b, "%s: %d bytes of state\n", w.name, one.state)
+			break
+		}
 	}
 	return b.String()
 }

@@ -314,19 +314,27 @@ func flagOf(b *testing.B, c *acctest.Cluster, process, flag string) string {
 	return ""
 }
 
-// table shows the medians, and the CPU of each client compared with that of listing all pods.
+// table shows the medians, and the CPU of each client compared with that of listing all pods, by client-go and by kubectl.
 func table(clients []client, measured map[string][]cost) string {
 	var b strings.Builder
-	b.WriteString("| Client | Time | CPU | to client-go | CPU of the server | Requests | Bytes | Resident |\n| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |\n")
-	beside := median(measured["client-go, lists all pods"], func(c cost) float64 { return c.client.Seconds() })
+	b.WriteString("| Client | Time | CPU | to client-go | to kubectl | CPU of the server | Requests | Bytes | Resident |\n| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |\n")
+	cpuOf := func(name string) float64 {
+		return median(measured[name], func(c cost) float64 { return c.client.Seconds() })
+	}
+	to := func(cpu float64, name string) string {
+		if len(measured[name]) == 0 {
+			return "-"
+		}
+		return fmt.Sprintf("%.2f", cpu/cpuOf(name))
+	}
 	for _, one := range clients {
 		all := measured[one.name]
 		if len(all) == 0 {
 			continue
 		}
-		cpu := median(all, func(c cost) float64 { return c.client.Seconds() })
-		fmt.Fprintf(&b, "| %s | %.1f s | %.2f s | %.2f | %.2f s | %.0f | %.2f MB | %.0f MiB |\n", one.name,
-			median(all, func(c cost) float64 { return c.wall.Seconds() }), cpu, cpu/beside,
+		cpu := cpuOf(one.name)
+		fmt.Fprintf(&b, "| %s | %.1f s | %.2f s | %s | %s | %.2f s | %.0f | %.2f MB | %.0f MiB |\n", one.name,
+			median(all, func(c cost) float64 { return c.wall.Seconds() }), cpu, to(cpu, "client-go, lists all pods"), to(cpu, "kubectl get pods -A"),
 			median(all, func(c cost) float64 { return c.server.Seconds() }), median(all, func(c cost) float64 { return float64(c.requests) }),
 			median(all, func(c cost) float64 { return c.bytes / 1e6 }), median(all, func(c cost) float64 { return float64(c.resident) / 1024 }))
 	}

@@ -17,6 +17,8 @@ const (
 	// apps is how many workloads the pods belong to, and teams how many namespaces these
 	// are in.
 	apps, teams = 3000, 100
+	// revisions is how many ReplicaSets a served Deployment has.
+	revisions = 8
 	// PoolSize is how many nodes bear the same pool label, one after the other.
 	PoolSize = 10
 )

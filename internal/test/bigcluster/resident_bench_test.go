@@ -6,6 +6,8 @@
 package bigcluster_test
 
 import (
+	"encoding/pem"
+	"net/http/httptest"
 	"strings"
 	"testing"
 
@@ -17,12 +19,13 @@ import (
 // nodes and 150,000 pods: less than 200 MiB, or it fails. The lists of the cluster are served from files: an API server with so
 // many pods needs more memory than most machines have.
 func BenchmarkAccResident(b *testing.B) {
-	server := bigcluster.Serve(b, 5_000, 150_000, 10_000, 500)
+	server := bigcluster.Serve(b, httptest.NewTLSServer, 5_000, 150_000, 10_000, 2_000)
 	b.Cleanup(server.CloseClientConnections)
+	ca := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw})
 	var most, cpu float64
 	for b.Loop() {
 		cli := acctest.NewCLI(b)
-		cli.Write(map[string]any{"host": server.URL, "token": "t"}, tainting("NoExecute", 500))
+		cli.Write(map[string]any{"host": server.URL, "token": "t", "cluster_ca_certificate": string(ca)}, tainting("NoExecute", 500))
 		used, said := planned(b, cli, "")
 		if !strings.Contains(said, "evicts 15000 pods") {
 			b.Fatal("the plan does not evict the 15,000 pods of 500 nodes:\n" + said)

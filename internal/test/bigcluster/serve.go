@@ -19,6 +19,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	kruntime "k8s.io/apimachinery/pkg/runtime"
 	kprotobuf "k8s.io/apimachinery/pkg/runtime/serializer/protobuf"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes/scheme"
 )
 
@@ -62,8 +63,8 @@ func (s *encodedPages) add(tb testing.TB, path string, page kruntime.Object) {
 }
 
 // Serve serves the lists that a plan reads of a cluster of so many objects, in pages of pageSize, until the test ends. A path
-// that it does not have is not found.
-func Serve(tb testing.TB, nodes, pods, volumes, pageSize int) *httptest.Server {
+// that it does not have is not found. Start is httptest.NewServer or httptest.NewTLSServer.
+func Serve(tb testing.TB, start func(http.Handler) *httptest.Server, nodes, pods, volumes, pageSize int) *httptest.Server {
 	tb.Helper()
 	s := &encodedPages{dir: tb.TempDir(), pages: map[string][]string{}}
 	add := func(path string, count int, list func(from, to int, meta metav1.ListMeta) kruntime.Object) {
@@ -93,13 +94,17 @@ func Serve(tb testing.TB, nodes, pods, volumes, pageSize int) *httptest.Server {
 		}
 		return l
 	})
-	partials := func(path string) {
-		add(path, 0, func(_, _ int, meta metav1.ListMeta) kruntime.Object {
-			return &metav1.PartialObjectMetadataList{TypeMeta: metav1.TypeMeta{APIVersion: "meta.k8s.io/v1", Kind: "PartialObjectMetadataList"}, ListMeta: meta}
+	partials := func(path string, count int, one func(i int) metav1.PartialObjectMetadata) {
+		add(path, count, func(from, to int, meta metav1.ListMeta) kruntime.Object {
+			l := &metav1.PartialObjectMetadataList{TypeMeta: metav1.TypeMeta{APIVersion: "meta.k8s.io/v1", Kind: "PartialObjectMetadataList"}, ListMeta: meta}
+			for i := from; i < to; i++ {
+				l.Items = append(l.Items, one(i))
+			}
+			return l
 		})
 	}
-	partials("/apis/apps/v1/replicasets")
-	partials("/apis/batch/v1/jobs")
+	partials("/apis/apps/v1/replicasets", min(pods, apps)*revisions, revision)
+	partials("/apis/batch/v1/jobs", 0, nil)
 	add("/apis/apps/v1/daemonsets", 0, func(_, _ int, meta metav1.ListMeta) kruntime.Object {
 		return &appsv1.DaemonSetList{TypeMeta: metav1.TypeMeta{APIVersion: "apps/v1", Kind: "DaemonSetList"}, ListMeta: meta}
 	})
@@ -133,9 +138,22 @@ func Serve(tb testing.TB, nodes, pods, volumes, pageSize int) *httptest.Server {
 		}
 		return l
 	})
-	server := httptest.NewServer(s)
+	server := start(s)
 	tb.Cleanup(server.Close)
 	return server
+}
+
+// revision is the metadata of the i-th ReplicaSet: of each Deployment the one that has the pods comes first, then those of
+// earlier revisions.
+func revision(i int) metav1.PartialObjectMetadata {
+	r := ReplicaSet(i % apps)
+	if age := i / apps; age > 0 {
+		r.Name, r.UID = fmt.Sprintf("%s-before-%d", r.Name, age), types.UID(fmt.Sprintf("%s-before-%d", r.UID, age))
+	}
+	deployment := fmt.Sprintf("app-%d", i%apps)
+	r.OwnerReferences = []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "Deployment", Name: deployment, UID: types.UID(deployment), Controller: new(true)}}
+	r.ResourceVersion = fmt.Sprint(i + 1)
+	return metav1.PartialObjectMetadata{TypeMeta: metav1.TypeMeta{APIVersion: "apps/v1", Kind: "ReplicaSet"}, ObjectMeta: r.ObjectMeta}
 }
 
 // Versioned returns an object as an API server lists it.
