@@ -212,6 +212,26 @@ func (p Policy) Require(required *corev1.NodeSelector) *corev1.NodeSelector {
 	return &corev1.NodeSelector{NodeSelectorTerms: terms}
 }
 
+// Release returns the required node affinity of a pod without what Require adds to it.
+func (p Policy) Release(required *corev1.NodeSelector) *corev1.NodeSelector {
+	if required == nil || len(p.Pin) == 0 {
+		return required
+	}
+	gone, out := pins(p.Pin), &corev1.NodeSelector{}
+	for _, term := range required.NodeSelectorTerms {
+		kept := slices.DeleteFunc(slices.Clone(term.MatchExpressions), func(e corev1.NodeSelectorRequirement) bool {
+			return slices.ContainsFunc(gone, func(pin corev1.NodeSelectorRequirement) bool { return equalRequirement(e, pin) })
+		})
+		if len(kept)+len(term.MatchFields) == 0 && len(term.MatchExpressions) > 0 {
+			// Nothing but labels of the policy: the pod came without a requirement.
+			return nil
+		}
+		term.MatchExpressions = kept
+		out.NodeSelectorTerms = append(out.NodeSelectorTerms, term)
+	}
+	return out
+}
+
 // pins are the labels as requirements, by key.
 func pins(wanted map[string]string) []corev1.NodeSelectorRequirement {
 	var out []corev1.NodeSelectorRequirement

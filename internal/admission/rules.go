@@ -5,6 +5,7 @@ package admission
 
 import (
 	"encoding/json"
+	"maps"
 	"slices"
 	"strings"
 
@@ -17,6 +18,8 @@ import (
 type Rules struct {
 	// Policies are those in force, in the order of their names.
 	Policies []Policy
+	// Former are those that are no longer in force, or pin pods to other labels by now: pods have what they gave.
+	Former []Policy
 	// Namespaces by name: only those of which something is known.
 	Namespaces map[string]Namespace
 }
@@ -46,12 +49,13 @@ func (n Namespace) Gives(bestEffort bool) []corev1.Toleration {
 
 // Empty reports that pods are made as they are asked for, as far as is known.
 func (r *Rules) Empty() bool {
-	return r == nil || len(r.Policies) == 0 && len(r.Namespaces) == 0
+	return r == nil || len(r.Policies)+len(r.Former)+len(r.Namespaces) == 0
 }
 
 // With returns the rules with a policy in the place of one of the same name.
 func (r *Rules) With(p Policy) *Rules {
 	out := r.Without(p.Name)
+	out.Former = slices.DeleteFunc(out.Former, func(f Policy) bool { return f.Name == p.Name && maps.Equal(f.Pin, p.Pin) })
 	p.Match.read()
 	out.Policies = append(out.Policies, p)
 	slices.SortFunc(out.Policies, func(a, b Policy) int { return strings.Compare(a.Name, b.Name) })
@@ -63,7 +67,11 @@ func (r *Rules) Without(name string) *Rules {
 	out := &Rules{}
 	if r != nil {
 		*out = *r
-		out.Policies = slices.DeleteFunc(slices.Clone(r.Policies), func(p Policy) bool { return p.Name == name })
+		named := func(p Policy) bool { return p.Name == name }
+		if at := slices.IndexFunc(r.Policies, named); at >= 0 {
+			out.Former = append(slices.Clone(r.Former), r.Policies[at])
+		}
+		out.Policies = slices.DeleteFunc(slices.Clone(r.Policies), named)
 	}
 	return out
 }
@@ -75,13 +83,20 @@ func (r *Rules) Applying(p Pod) (policies []Policy, in Namespace) {
 		return nil, Namespace{}
 	}
 	in = r.Namespaces[p.Namespace]
-	p.NamespaceLabels = in.Labels
-	for _, policy := range r.Policies {
+	return r.meaning(r.Policies, p), in
+}
+
+// Left are the former policies that meant a pod.
+func (r *Rules) Left(p Pod) []Policy { return r.meaning(r.Former, p) }
+
+func (r *Rules) meaning(all []Policy, p Pod) (out []Policy) {
+	p.NamespaceLabels = r.Namespaces[p.Namespace].Labels
+	for _, policy := range all {
 		if policy.Match.Means(p) {
-			policies = append(policies, policy)
+			out = append(out, policy)
 		}
 	}
-	return policies, in
+	return out
 }
 
 // Made returns what a pod tolerates and requires once it is made with these: the plug-in

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/labels"
 
@@ -86,7 +87,8 @@ func TestMade_pluginThenPolicies(t *testing.T) {
 	}
 }
 
-func TestRequire(t *testing.T) {
+// TestRequire_andRelease: a release leaves what the pod required before, but for what the policy found there already.
+func TestRequire_andRelease(t *testing.T) {
 	t.Parallel()
 	in := func(key, value string) corev1.NodeSelectorRequirement {
 		return corev1.NodeSelectorRequirement{Key: key, Operator: corev1.NodeSelectorOpIn, Values: []string{value}}
@@ -126,7 +128,50 @@ func TestRequire(t *testing.T) {
 			if diff := cmp.Diff(before, tt.had); diff != "" {
 				t.Errorf("the pod's own affinity was changed:\n%s", diff)
 			}
+			after := tt.want.DeepCopy()
+			if name == "a term that demands them already" {
+				before = nil
+			}
+			if diff := cmp.Diff(before, Policy{Pin: tt.pin}.Release(tt.want), cmpopts.EquateEmpty()); diff != "" {
+				t.Errorf("a release leaves (-want +got):\n%s", diff)
+			}
+			if diff := cmp.Diff(after, tt.want); diff != "" {
+				t.Errorf("a release changes the pod's own affinity:\n%s", diff)
+			}
 		})
+	}
+}
+
+// TestRules_rememberWhatPodsStillRequire: of a policy that is deleted or pins to other labels, and of no other.
+func TestRules_rememberWhatPodsStillRequire(t *testing.T) {
+	t.Parallel()
+	pinned := func(name, value string) Policy {
+		return Policy{Name: name, Match: Match{PodSelector: "app=web"}, Pin: map[string]string{"pool": value}}
+	}
+	rules := (&Rules{}).With(pinned("a", "gpu")).With(pinned("b", "gpu"))
+	for name, tt := range map[string]struct {
+		rules *Rules
+		want  []string
+	}{
+		"all are in force":         {rules, nil},
+		"one is deleted":           {rules.Without("a"), []string{"a pool=gpu"}},
+		"one that was not there":   {rules.Without("c"), nil},
+		"one pins to other labels": {rules.With(pinned("a", "cpu")), []string{"a pool=gpu"}},
+		"one is written again":     {rules.With(pinned("a", "gpu")), nil},
+		"one changes, and again":   {rules.With(pinned("a", "cpu")).With(pinned("a", "cpu")), []string{"a pool=gpu"}},
+		"one comes back":           {rules.With(pinned("a", "cpu")).With(pinned("a", "gpu")), []string{"a pool=cpu"}},
+		"all are deleted":          {rules.Without("a").Without("b"), []string{"a pool=gpu", "b pool=gpu"}},
+	} {
+		var got []string
+		for _, p := range tt.rules.Left(Pod{Namespace: "shop", Labels: map[string]string{"app": "web"}}) {
+			got = append(got, p.Name+" pool="+p.Pin["pool"])
+		}
+		if diff := cmp.Diff(tt.want, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+		if other := tt.rules.Left(Pod{Namespace: "shop"}); len(other) > 0 || tt.rules.Empty() {
+			t.Errorf("%s: it meant a pod without the label, or the rules are empty: %v", name, other)
+		}
 	}
 }
 

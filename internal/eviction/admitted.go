@@ -26,23 +26,30 @@ type admittedKey struct {
 }
 
 // made is how the pod will be scheduled that a controller makes for one of this
-// scheduling: with what admission gives to it by then. No controller makes a bare pod again, and
+// scheduling: with what admission gives to it by then, and without the labels to which a policy pinned it that is gone. No controller makes a bare pod again, and
 // the controller of DaemonSets asks templates, which admission does not see.
 func (e *evaluation) made(pod *snapshot.Pod, s *snapshot.Scheduling) *snapshot.Scheduling {
 	rules := e.snapshot.Admission
 	if rules.Empty() || pod.Controller == nil || pod.Controller.DaemonSet() || pod.Mirror {
 		return s
 	}
-	policies, in := rules.Applying(admission.Pod{
+	as := admission.Pod{
 		Namespace: pod.Namespace, Labels: pod.Labels,
 		Requests: func(resource string) bool { return pod.Requests().Requests(corev1.ResourceName(resource)) },
-	})
-	if len(policies) == 0 && len(in.Defaults) == 0 && len(in.Allowed) == 0 {
+	}
+	policies, in := rules.Applying(as)
+	former := rules.Left(as)
+	if len(policies)+len(former)+len(in.Defaults)+len(in.Allowed) == 0 {
 		return s
 	}
 	key := admittedKey{scheduling: s}
 	for _, p := range policies {
 		key.rules += p.Name + ","
+	}
+	required := s.Affinity
+	for _, p := range former {
+		key.rules += "-" + p.Name + ","
+		required = p.Release(required)
 	}
 	var gives []corev1.Toleration
 	if len(in.Defaults) > 0 || len(in.Allowed) > 0 {
@@ -56,7 +63,7 @@ func (e *evaluation) made(pod *snapshot.Pod, s *snapshot.Scheduling) *snapshot.S
 	if !known {
 		other := *s
 		next = &other
-		next.Tolerations, next.Affinity = admission.Made(s.Tolerations, s.Affinity, policies, gives)
+		next.Tolerations, next.Affinity = admission.Made(s.Tolerations, required, policies, gives)
 		next.Forbidden = admission.Forbidden(in.Allowed, next.Tolerations)
 		e.admitted[key] = next
 	}

@@ -109,6 +109,9 @@ type PodVerdict struct {
 	// Misscheduled is set for a DaemonSet's pod that stays where its DaemonSet
 	// would no longer put it.
 	Misscheduled bool
+	// Remains is set for a pod of the change's own workloads that stays on a node whose new labels its template
+	// does not select: it goes to another node once it is recreated.
+	Remains bool
 	// Stranded is set for a pod that tolerates a taint which goes and not the one
 	// which comes in its place: it was meant to be on the node.
 	Stranded bool
@@ -142,5 +145,5 @@ func (v PodVerdict) Rejected() bool { return v.Leaves() && v.NoPlace && !v.Owner
 
 // Plain reports whether a message has nothing to add about the pod.
 func (v PodVerdict) Plain() bool {
-	return v.Verdict == Stays && !v.NoPlace && !v.Misscheduled && !v.Stranded && !v.OrderDependent && !v.Pod.Terminating
+	return v.Verdict == Stays && !v.NoPlace && !v.Misscheduled && !v.Remains && !v.Stranded && !v.OrderDependent && !v.Pod.Terminating
 }

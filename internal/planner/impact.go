@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
@@ -92,10 +93,23 @@ func (o *order) staying(pods []*snapshot.Pod) []*snapshot.Pod {
 	return slices.DeleteFunc(slices.Clone(pods), func(p *snapshot.Pod) bool { return o.ahead.unpinned[p.UID] })
 }
 
-// own reports whether a pod is part of a workload of the change.
-func (o *order) own(v *eviction.PodVerdict) bool {
+// own returns what the change does to the workload of a pod, false where it is none of the change's.
+func (o *order) own(v *eviction.PodVerdict) (Tolerations, bool) {
 	key := snapshot.WorkloadKey{Namespace: v.Pod.Namespace, Owner: v.Owner}
-	return slices.ContainsFunc(o.change.Workloads, func(t Tolerations) bool { return slices.Contains(t.Workload.Pods, key) })
+	at := slices.IndexFunc(o.change.Workloads, func(t Tolerations) bool { return slices.Contains(t.Workload.Pods, key) })
+	if at < 0 {
+		return Tolerations{}, false
+	}
+	return o.change.Workloads[at], true
+}
+
+// selects reports whether a node has all labels that the template requires once the change is complete.
+func (t Tolerations) selects(node map[string]string) bool {
+	required := t.MergePins().Labels
+	if t.abandons() {
+		required = t.Workload.NodeSelector
+	}
+	return labels.SelectorFromSet(required).Matches(labels.Set(node))
 }
 
 // relabel evaluates a change of labels. It removes only pods of DaemonSets that no
@@ -107,7 +121,12 @@ func (o *order) relabel(plan LabelPlan) *eviction.Report {
 	}
 	report := o.report(change)
 	for i := range report.Pods {
-		if v := &report.Pods[i]; o.own(v) {
+		v := &report.Pods[i]
+		switch t, own := o.own(v); {
+		case !own:
+		case !t.selects(change.Labels[v.Pod.Node]):
+			v.Remains = v.OtherNodes
+		default:
 			// Its template gets what it requires by the same change.
 			v.NoPlace = false
 			if v.Verdict == eviction.Stays {

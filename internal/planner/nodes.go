@@ -279,8 +279,9 @@ func controlPlane(id taint.ID) bool {
 // MissingControlPlaneTaint returns the names of the control-plane nodes that get a taint with the effect
 // NoSchedule and do not have the one of control-plane nodes: OpenShift documents that such
 // a node must have it as well (openshift-docs
-// modules/nodes-scheduler-taints-tolerations-about.adoc).
-func (p NodePlan) MissingControlPlaneTaint() []string {
+// modules/nodes-scheduler-taints-tolerations-about.adoc). Others are what the resources do that were planned before:
+// they may bring the one, or the other where this plan takes away that of control-plane nodes.
+func (p NodePlan) MissingControlPlaneTaint(others *snapshot.Others) []string {
 	var out []string
 	for _, s := range p.Switches {
 		if _, is := s.Node.Labels["node-role.kubernetes.io/control-plane"]; !is {
@@ -288,16 +289,23 @@ func (p NodePlan) MissingControlPlaneTaint() []string {
 				continue
 			}
 		}
-		marked := slices.ContainsFunc(s.Merged.Taints, func(t corev1.Taint) bool {
-			return t.Effect == corev1.TaintEffectNoSchedule && controlPlane(taint.IDOf(t))
-		})
-		brings := slices.ContainsFunc(beyond(s.Merged.Taints, s.Node.Taints), func(t corev1.Taint) bool { return t.Effect == corev1.TaintEffectNoSchedule })
-		if brings && !marked {
+		var theirs []corev1.Taint
+		if others != nil {
+			theirs = others.Taints[s.Node.Name]
+		}
+		marked := slices.ContainsFunc(s.Merged.Taints, marksControlPlane) || slices.ContainsFunc(theirs, marksControlPlane)
+		brings := slices.ContainsFunc(beyond(s.Merged.Taints, s.Node.Taints), keepsOut)
+		unmarks := slices.ContainsFunc(s.Node.Taints, marksControlPlane)
+		if !marked && (brings || unmarks && slices.ContainsFunc(theirs, keepsOut)) {
 			out = append(out, s.Node.Name)
 		}
 	}
 	return out
 }
+
+func keepsOut(t corev1.Taint) bool { return t.Effect == corev1.TaintEffectNoSchedule }
+
+func marksControlPlane(t corev1.Taint) bool { return keepsOut(t) && controlPlane(taint.IDOf(t)) }
 
 // Change is what the nodes of the plan will look like, for a preview.
 func (p NodePlan) Change() eviction.Scenario {

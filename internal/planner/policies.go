@@ -54,8 +54,16 @@ func (o *order) withdraw() {
 				seen = &admission.Observed{Policy: *s.Policy.Policy, Mark: claim.Mark}
 			}
 		}
-		if plan, ok := o.planPolicy(claim, seen, o.taints); ok && plan.Changed {
-			o.plan.Steps = append(o.plan.Steps, Step{Kind: Withdraw, Policy: plan})
+		plan, ok := o.planPolicy(claim, seen, o.taints)
+		if !ok || !plan.Changed {
+			continue
+		}
+		o.plan.Steps = append(o.plan.Steps, Step{Kind: Withdraw, Policy: plan})
+		switch {
+		case plan.Delete:
+			o.rules = o.rules.Without(claim.Name)
+		case plan.Policy != nil:
+			o.rules = o.rules.With(*plan.Policy)
 		}
 	}
 }

@@ -216,7 +216,7 @@ func (r *dedicatedNodes) possible(desired wanted, observed observation, own owne
 	r.claim(desired, observed, own, diags)
 	if desired.nodes.Target.MachineSets == nil {
 		warnTarget(desired, observed, nodes, diags)
-		message.WarnControlPlane(nodes, diags)
+		message.WarnControlPlane(nodes, r.Data.Effects.Before(desired.nodes.Claim.Owner, false), diags)
 	}
 	return !diags.HasError()
 }

@@ -71,7 +71,7 @@ func (r *nodeTaints) Preview(ctx context.Context, c change, diags *diag.Diagnost
 	}
 	message.WarnGivenUp(plan.GivenUp(desired), diags)
 	message.WarnUnchecked(planner.Unchecked(plan, planner.LabelPlan{}, desired), diags)
-	message.WarnControlPlane(plan, diags)
+	message.WarnControlPlane(plan, r.Data.Effects.Before(desired.Claim.Owner, false), diags)
 	change := planner.Change{Nodes: []planner.NodeTaints{desired}}
 	r.Data.PreviewTaints(ctx, session.TaintChange{
 		Change: change, Owner: desired.Claim.Owner, Place: message.Place(desired.Target), Taken: message.AboutTaken(desired.Target, plan), Taints: planner.TaintChanges{Nodes: change.Nodes},

@@ -5,6 +5,7 @@ package faults_test
 
 import (
 	"math/rand/v2"
+	"sync"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/acctest"
 )
@@ -18,8 +19,28 @@ type sequence struct {
 	machines  bool
 	// timeouts are those of all resources that have some, nil for the usual ones.
 	timeouts object
+	// ends counts how sequences end, nil for none.
+	ends *ends
 	// tolerationsID is the id of the first resource, as the last plan knows it.
 	tolerationsID any
+}
+
+// ends are how sequences ended, and how often an apply refused other than its plan said for a known reason.
+type ends struct {
+	mu sync.Mutex
+	of map[string]int
+}
+
+func (e *ends) note(what string) {
+	if e == nil {
+		return
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.of == nil {
+		e.of = map[string]int{}
+	}
+	e.of[what]++
 }
 
 // names are those of the objects that a sequence is about: a real cluster is shared with other tests.

@@ -154,10 +154,14 @@ const refusal = "apply will refuse this"
 func TestSequences_evictOnlyWhomAPlanNames(t *testing.T) {
 	t.Parallel()
 	from, count := chosenSeeds(t, 12, 2000)
+	ended := &ends{}
+	t.Cleanup(func() { ended.check(t, count) })
 	for seed := from; seed < from+count; seed++ {
 		t.Run(fmt.Sprintf("seed %d", seed), func(t *testing.T) {
 			t.Parallel()
-			newSequence(uint64(seed), namesOfFakes).try(t)
+			s := newSequence(uint64(seed), namesOfFakes)
+			s.ends = ended
+			s.try(t)
 		})
 	}
 }
@@ -170,6 +174,7 @@ func (s *sequence) try(t *testing.T) {
 		time.Sleep(calm)
 		said := &told{}
 		if !s.carriedOut(t, api, false, said) {
+			s.ends.note("refused at first")
 			return
 		}
 		disturbed, at := api.Client(), 1+s.IntN(60)
@@ -182,6 +187,7 @@ func (s *sequence) try(t *testing.T) {
 			return fakeapi.None
 		})
 		if s.run(t, through(api.Client()), through(disturbed), disturbed.Killed, true, said).refused {
+			s.ends.note("change refused")
 			return
 		}
 		// Until rollouts that this run has begun are over, a plan sees pods that they replace before the apply.
@@ -190,11 +196,26 @@ func (s *sequence) try(t *testing.T) {
 		// While a pod is missing, a toleration is kept that it may need: the run after it removes it.
 		for range 2 {
 			if !s.carriedOut(t, api, true, said) {
+				s.ends.note("change refused")
 				return
 			}
 		}
 		s.checkPlansAreEmpty(t, through(api.Client()))
+		s.ends.note(ranToTheEnd)
 	})
+}
+
+// ranToTheEnd is how a sequence ends after which nothing is left to plan. The others end where a plan or, as it has said, an
+// apply is an error.
+const ranToTheEnd = "carried out"
+
+// check fails if few of the sequences were carried out: what is compared would be little.
+func (e *ends) check(t *testing.T, count int) {
+	t.Helper()
+	t.Logf("%d sequences: %v", count, e.of)
+	if 10*e.of[ranToTheEnd] < 6*count {
+		t.Errorf("only %d of %d sequences were carried out: %v", e.of[ranToTheEnd], count, e.of)
+	}
 }
 
 func (s *sequence) log(t *testing.T) {
@@ -225,18 +246,22 @@ func (s *sequence) asPlanned(t *testing.T, end outcome, said *told) bool {
 	if end.refused {
 		return false
 	}
-	switch refuses := strings.Contains(said.plan, refusal); {
+	refuses, other := strings.Contains(said.plan, refusal), ""
+	switch {
 	case refuses == (end.failed != ""):
 	case strings.Contains(said.plan, refusal+" unless"):
-		// The order of the two resources decides, which the plan cannot see.
+		other = "the order of two resources decides, which the plan cannot see"
 	case strings.Contains(said.plan, " restarts ") && strings.Contains(end.failed, "but not the new one"):
-		// The apply alone knows the nodes of pods that restart in the same run.
+		other = "the apply alone knows the nodes of pods that restart in the same run"
 	case strings.Contains(said.plan, " restarts ") && regexp.MustCompile(` to node "`+s.beside+`" .*`+refusal).MatchString(said.plan):
-		// The pod that the plan finds on the node beside the pool may restart on the pool.
+		other = "a pod that the plan finds on the node beside the pool may restart on the pool"
 	case strings.Contains(end.failed, "did not finish in time") && strings.Contains(end.failed, "not scheduled yet"):
-		// No node takes the new pods before the taints have changed.
+		other = "no node takes the new pods before the taints have changed"
 	default:
 		t.Errorf("the plan says that the apply refuses: %t\n%s\n%s", refuses, said.plan, end.failed)
+	}
+	if other != "" {
+		s.ends.note(other)
 	}
 	return end.failed == ""
 }

@@ -8,12 +8,13 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/path"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/planner"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
 )
 
 // WarnControlPlane points out control-plane nodes that get a NoSchedule taint and lack the
-// taint of control-plane nodes.
-func WarnControlPlane(plan planner.NodePlan, diags *diag.Diagnostics) {
-	nodes := plan.MissingControlPlaneTaint()
+// taint of control-plane nodes. Others are what the resources do that were planned before.
+func WarnControlPlane(plan planner.NodePlan, others *snapshot.Others, diags *diag.Diagnostics) {
+	nodes := plan.MissingControlPlaneTaint(others)
 	if len(nodes) == 0 {
 		return
 	}

@@ -328,11 +328,23 @@ func (c *census) staying() string {
 		return "mis-scheduled"
 	case v.NoPlace:
 		return "fits nowhere if recreated"
+	case v.Remains:
+		return "moves once recreated"
 	case v.OrderDependent:
 		return "if tolerations come late"
 	default:
 		return "not scheduled here again"
 	}
+}
+
+// remaining counts pods of the change's own workloads on nodes that it gives up.
+func remaining(report *eviction.Report) (n int) {
+	for _, v := range report.Pods {
+		if v.Remains {
+			n++
+		}
+	}
+	return n
 }
 
 // Number writes a range: "4", "2-3".

@@ -231,6 +231,8 @@ func Preview(s Subject, report *eviction.Report) (summary, detail string) {
 		summary = s.String() + " " + effect(total, report)
 	case stuck+misscheduled > 0:
 		summary = s.String() + " " + Removes(report) + " no pods, but " + leftovers(stuck, misscheduled)
+	case remaining(report) > 0:
+		summary = s.String() + " " + Removes(report) + " no pods, but " + CountVerb(remaining(report), "pod of its workloads stays", "pods of its workloads stay") + " there"
 	case stranded > 0:
 		summary = s.String() + " " + Removes(report) + " no pods, but " + Count(stranded, "pod") + " could not be scheduled there again"
 	case hedges.pods > 0:

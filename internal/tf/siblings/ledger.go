@@ -46,8 +46,9 @@ type use struct {
 const (
 	// remembered is how long a file is kept: no command line takes longer.
 	remembered = 24 * time.Hour
-	// patience is how long a process waits for others that write.
-	patience = time.Second
+	// patience is how long a process waits for others that write: a machine that is busy may stop one of them for
+	// seconds, and a warning without its number is shown as a part of another one.
+	patience = 10 * time.Second
 	// extension is that of the files.
 	extension = ".jsonl"
 )
