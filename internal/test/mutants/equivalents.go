@@ -159,7 +159,7 @@ var equivalents = append(placementEquivalents, []equivalent{
 		reason: "a cache: without it the same value is made again",
 	},
 	{
-		file: "internal/eviction/admitted.go", function: "evaluation.made", was: "if len(policies) == 0 && len(in.Defaults) == 0 && len(in.Allowed) == 0 { return s }",
+		file: "internal/eviction/admitted.go", function: "evaluation.made", was: "if len(policies)+len(former)+len(in.Defaults)+len(in.Allowed) == 0 { return s }",
 		reason: "a shortcut: what nothing is given to is made as it is",
 	},
 	{
