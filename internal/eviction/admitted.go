@@ -26,7 +26,8 @@ type admittedKey struct {
 }
 
 // made is how the pod will be scheduled that a controller makes for one of this
-// scheduling: with what admission gives to it by then, and without the labels to which a policy pinned it that is gone. No controller makes a bare pod again, and
+// scheduling: with what admission gives to it by then, and without the labels to which a policy
+// pinned it that is gone. No controller makes a bare pod again, and
 // the controller of DaemonSets asks templates, which admission does not see.
 func (e *evaluation) made(pod *snapshot.Pod, s *snapshot.Scheduling) *snapshot.Scheduling {
 	rules := e.snapshot.Admission
