@@ -13,8 +13,10 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	kruntime "k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/pager"
 
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/test/bigcluster"
 )
 
@@ -127,4 +129,29 @@ func BenchmarkSnapshot(b *testing.B) {
 	if ratio > 0.6 || kept >= 90<<20 {
 		b.Errorf("it takes %.2f of the time, and keeps %d MiB", ratio, kept>>20)
 	}
+}
+
+// BenchmarkOwners lists the metadata of 24,000 ReplicaSets and of all Jobs, and loads the snapshot of 150,000 pods that needs
+// them: share is what these lists are of both.
+func BenchmarkOwners(b *testing.B) {
+	server := benchServer(b)
+	b.Cleanup(server.CloseClientConnections)
+	var owners, all time.Duration
+	for b.Loop() {
+		c := benchCluster(b, server.URL)
+		start := time.Now()
+		var mu sync.Mutex
+		s := surroundings{parents: map[types.UID]snapshot.Owner{}, listed: map[types.UID]bool{}}
+		for _, kind := range []string{"ReplicaSet", "Job"} {
+			if err := c.parents(b.Context(), kind, &mu, &s); err != nil {
+				b.Fatal(err)
+			}
+		}
+		owners += time.Since(start)
+		if _, err := c.Snapshot(b.Context()); err != nil {
+			b.Fatal(err)
+		}
+		all += time.Since(start)
+	}
+	b.ReportMetric(owners.Seconds()/all.Seconds(), "share")
 }

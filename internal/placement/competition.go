@@ -136,7 +136,7 @@ func asksOf(d *snapshot.Demand) asks {
 // kind, 0 for what the pod does not ask for. A node that does not take the pod is not open.
 func (a *competition) toClose(k *rival, i int32) (costs []int64, open bool) {
 	n, has := a.state(i), a.places[i].has
-	if _, _, lacks := n.short(a.places[i], k.demand); lacks {
+	if _, _, lacks := n.short(k.demand); lacks {
 		return nil, false
 	}
 	left := asks{has.Pods - n.pods, has.MilliCPU - n.milliCPU, has.Memory - n.memory, has.EphemeralStorage - n.ephemeral}

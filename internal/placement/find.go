@@ -117,14 +117,16 @@ func (s *simulation) ask(c *class, i int32) answer {
 	if !s.static(c.search, i) {
 		return unresolvable
 	}
-	if _, stored := s.stored(c, i); !stored {
-		return unresolvable
+	if c.search.open != nil {
+		if _, stored := s.stored(c, i); !stored {
+			return unresolvable
+		}
 	}
 	n := s.state(i)
 	if n.portTaken(c.ports) {
 		return unschedulable
 	}
-	if _, final, lacks := n.short(s.places[i], c.demand); lacks {
+	if _, final, lacks := n.short(c.demand); lacks {
 		if final {
 			return unresolvable
 		}
@@ -149,7 +151,7 @@ func (s *simulation) takes(c *class, i int32) bool {
 		return s.ask(c, i) == takes
 	}
 	s.work++
-	return s.static(c.search, i) && s.state(i).hasRoom(s.places[i].has, &c.demand.Asks)
+	return s.static(c.search, i) && s.state(i).hasRoom(&c.demand.Asks)
 }
 
 // obstacle returns how pods keep those of a class away from a node, and what is free of a
@@ -162,7 +164,7 @@ func (s *simulation) obstacle(c *class, i int32) (o obstacle, free int64, refuse
 	if n.portTaken(c.ports) {
 		return obstacle{kind: byPort}, 0, true
 	}
-	if short, _, lacks := n.short(s.places[i], c.demand); lacks {
+	if short, _, lacks := n.short(c.demand); lacks {
 		return obstacle{kind: byShortage, key: string(short.resource)}, max(short.free, 0), true
 	}
 	if driver := n.full(s.places[i].limits, c.attached); driver != "" {

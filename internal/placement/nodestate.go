@@ -14,7 +14,10 @@ import (
 
 // nodeState is what pods hold of a node.
 type nodeState struct {
-	counted                           bool
+	// counted is set once it is known, changed once it differs from what the node holds at the first moment.
+	counted, changed bool
+	// has is what the node has, nil where it does not report that.
+	has                               *snapshot.Resources
 	milliCPU, memory, ephemeral, pods int64
 	// scoredCPU and scoredMemory are what the node is scored by.
 	scoredCPU, scoredMemory int64
@@ -24,6 +27,8 @@ type nodeState struct {
 	others []int64
 	ports  []snapshot.HostPort
 	attachedTo
+	// soft is set where the node has soft taints.
+	soft bool
 	// lowest is the lowest priority of a pod that has ever been there.
 	lowest int32
 	// placed are the pods that this order has put there, some of them nominees.
@@ -55,10 +60,7 @@ func (o occupant) rules() *snapshot.PodRules { return o.pod.Rules }
 
 // state returns what a node holds in this order, to be read only.
 func (s *simulation) state(i int32) *nodeState {
-	if n := &s.now[i]; n.counted {
-		return n
-	}
-	n := &s.base[i]
+	n := &s.now[i]
 	if !n.counted {
 		s.count0(i, n)
 	}
@@ -67,20 +69,24 @@ func (s *simulation) state(i int32) *nodeState {
 
 // change returns what a node holds in this order, to be changed.
 func (s *simulation) change(i int32) *nodeState {
-	if n := &s.now[i]; n.counted {
-		return n
+	n := s.state(i)
+	if !n.changed {
+		s.touched = append(s.touched, touched{i, *n})
+		n.changed, n.others, n.ports, n.attachedTo = true, slices.Clone(n.others), slices.Clone(n.ports), n.clone()
 	}
-	copied := *s.state(i)
-	copied.others, copied.ports, copied.attachedTo, copied.placed = slices.Clone(copied.others), slices.Clone(copied.ports), copied.clone(), nil
-	s.now[i] = copied
-	s.touched = append(s.touched, i)
-	return &s.now[i]
+	return n
+}
+
+// touched is a node that differs from the first moment, and what it holds then.
+type touched struct {
+	node int32
+	base nodeState
 }
 
 // count0 counts what a node holds once the pods are gone that are evicted immediately.
 func (s *simulation) count0(i int32, n *nodeState) {
 	p := s.places[i]
-	n.counted, n.lowest = true, math.MaxInt32
+	n.counted, n.has, n.soft, n.lowest = true, p.has, len(p.soft) > 0, math.MaxInt32
 	if p.has != nil {
 		n.others = make([]int64, len(p.has.Others))
 	}
@@ -178,11 +184,11 @@ func (s *simulation) remove(i int32, o occupant) {
 // is final where the node would have too little while it is empty
 // (k8s.io/kubernetes v1.37.2 pkg/scheduler/framework/plugins/noderesources/fit.go, fitsRequest).
 // A node that does not report what it has is taken to have enough.
-func (n *nodeState) short(p *place, d *snapshot.Demand) (short shortage, final, lacks bool) {
-	if p.has == nil {
+func (n *nodeState) short(d *snapshot.Demand) (short shortage, final, lacks bool) {
+	has, asks := n.has, &d.Asks
+	if has == nil {
 		return shortage{}, false, false
 	}
-	has, asks := p.has, &d.Asks
 	note := func(name corev1.ResourceName, asks, held, has int64) {
 		if !lacks {
 			short, lacks = shortage{name, asks, has - held}, true
@@ -218,7 +224,8 @@ func (n *nodeState) short(p *place, d *snapshot.Demand) (short shortage, final, 
 }
 
 // hasRoom reports whether nothing is short for pods that ask for no extended resource, as short does.
-func (n *nodeState) hasRoom(has, asks *snapshot.Resources) bool {
+func (n *nodeState) hasRoom(asks *snapshot.Resources) bool {
+	has := n.has
 	return has == nil || n.pods < has.Pods &&
 		(asks.MilliCPU <= 0 || asks.MilliCPU <= has.MilliCPU-n.milliCPU) &&
 		(asks.Memory <= 0 || asks.Memory <= has.Memory-n.memory) &&

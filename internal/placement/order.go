@@ -70,8 +70,8 @@ func (s *simulation) retry() {
 
 // reset takes back what the order before did.
 func (s *simulation) reset() {
-	for _, i := range s.touched {
-		s.now[i] = nodeState{}
+	for i := range s.touched {
+		s.now[s.touched[i].node] = s.touched[i].base
 	}
 	s.touched, s.preempted, s.freed, s.moved, s.next, s.moment = s.touched[:0], nil, 1, 1, 0, 0
 	s.deleted = nil

@@ -162,7 +162,7 @@ func (t *trial) fits() bool {
 		return t.ask(t.class, t.node) == takes
 	}
 	t.work++
-	_, _, lacks := t.alone.short(t.places[t.node], t.class.demand)
+	_, _, lacks := t.alone.short(t.class.demand)
 	return !lacks && !t.alone.portTaken(t.class.ports) && t.alone.full(t.places[t.node].limits, t.class.attached) == ""
 }
 
@@ -219,7 +219,7 @@ func (t *trial) reprieve(out *candidate, pods []occupant) (victims int) {
 
 // occupants appends the pods that are on a node now.
 func (s *simulation) occupants(i int32, out []occupant) []occupant {
-	changed := s.now[i].counted
+	changed := s.now[i].changed
 	for _, pod := range s.snapshot.Pods[s.places[i].node.Name] {
 		if !pod.Completed && !s.gone(i, pod, s.moment) && (!changed || !s.isPreempted[pod]) {
 			out = append(out, occupant{pod: pod})

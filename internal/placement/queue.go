@@ -8,14 +8,22 @@ import "container/heap"
 // queue holds the pods to place: the highest priority first, then what was created at an earlier
 // moment, then the lowest rank
 // (k8s.io/kubernetes v1.37.2 pkg/scheduler/framework/plugins/queuesort/priority_sort.go).
-type queue []*replacement
+type queue []queued
+
+// queued is a pod with what decides when its turn comes.
+type queued struct {
+	*replacement
+	since    int64
+	rank     int
+	priority int32
+}
 
 // Len is for package heap, as are Less, Swap, Push and Pop.
 func (q queue) Len() int { return len(q) }
 
 // Less reports whether one pod comes before another.
 func (q queue) Less(i, j int) bool {
-	a, b := q[i], q[j]
+	a, b := &q[i], &q[j]
 	if a.priority != b.priority {
 		return a.priority > b.priority
 	}
@@ -29,19 +37,19 @@ func (q queue) Less(i, j int) bool {
 func (q queue) Swap(i, j int) { q[i], q[j] = q[j], q[i] }
 
 // Push appends a pod.
-func (q *queue) Push(x any) { *q = append(*q, x.(*replacement)) } //nolint:forcetypeassert // Only push calls it.
+func (q *queue) Push(x any) {
+	r := x.(*replacement) //nolint:forcetypeassert // Only push calls it.
+	*q = append(*q, queued{r, r.since, r.rank, r.class.demand.Priority})
+}
 
 // Pop takes the last pod.
 func (q *queue) Pop() any {
 	last := len(*q) - 1
-	r := (*q)[last]
+	r := (*q)[last].replacement
 	*q = (*q)[:last]
 	return r
 }
 
-func (q *queue) push(r *replacement) {
-	r.priority = r.class.demand.Priority
-	heap.Push(q, r)
-}
+func (q *queue) push(r *replacement) { heap.Push(q, r) }
 
 func (q *queue) pop() *replacement { return heap.Pop(q).(*replacement) } //nolint:forcetypeassert // It holds nothing else.

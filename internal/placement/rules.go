@@ -4,6 +4,8 @@
 package placement
 
 import (
+	"slices"
+
 	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
@@ -95,10 +97,17 @@ func (c *counter) matches(o occupant) bool {
 
 // count adds a pod of a node, or takes it back where n is -1.
 func (c *counter) count(i int32, o occupant, n int32) {
+	if c.matches(o) {
+		c.countMatching(i, o, n)
+	}
+}
+
+// countMatching does so for one that the counter selects.
+func (c *counter) countMatching(i int32, o occupant, n int32) {
 	if c.lasting && (o.leaving || o.replacement == nil && o.pod.Terminating) {
 		return
 	}
-	if (c.eligible == nil || c.eligible[i]) && c.of[i] >= 0 && c.matches(o) {
+	if c.eligible == nil || c.eligible[i] {
 		c.add(i, n)
 	}
 }
@@ -122,6 +131,8 @@ type rules struct {
 	local    map[string][]*counter
 	anywhere []*counter
 	shared   map[counterKey]*counter
+	// matching are the counters that select pods, by what these have in common.
+	matching map[podKey][]*counter
 	terms    map[antiKey]*antiTerm
 	claims   exclusives
 	// pods are those of a namespace that count at the first moment, by node.
@@ -138,6 +149,7 @@ type located struct {
 // pods that use exclusive claims.
 func (r *rules) init(s *simulation, evicted []Eviction) {
 	r.topologies, r.local, r.shared, r.terms = map[string]*topology{}, map[string][]*counter{}, map[counterKey]*counter{}, map[antiKey]*antiTerm{}
+	r.matching = map[podKey][]*counter{}
 	r.claims = newExclusives(s)
 	for i, p := range s.places {
 		for _, pod := range s.snapshot.Pods[p.node.Name] {
@@ -229,11 +241,8 @@ func (r *rules) reset() {
 // update counts a pod that comes to a node, or that leaves it where n is -1.
 func (r *rules) update(s *simulation, i int32, o occupant, n int64) {
 	times := int32(n) //nolint:gosec // It is 1 or -1.
-	for _, c := range r.local[o.pod.Namespace] {
-		c.count(i, o, times)
-	}
-	for _, c := range r.anywhere {
-		c.count(i, o, times)
+	for _, c := range r.selecting(o) {
+		c.countMatching(i, o, times)
 	}
 	if o.rules() != nil {
 		for _, t := range r.antiTerms(s, o.pod) {
@@ -241,6 +250,21 @@ func (r *rules) update(s *simulation, i int32, o occupant, n int64) {
 		}
 	}
 	r.claims.update(i, o.pod, times)
+}
+
+// selecting returns the counters that select a pod.
+func (r *rules) selecting(o occupant) []*counter {
+	key := podKey{o.pod.Namespace, pointer(o.pod.Labels)}
+	out, known := r.matching[key]
+	if !known {
+		for _, c := range slices.Concat(r.local[key.namespace], r.anywhere) {
+			if c.matches(o) {
+				out = append(out, c)
+			}
+		}
+		r.matching[key] = out
+	}
+	return out
 }
 
 // counterKey is what a counter belongs to.
@@ -268,6 +292,7 @@ func (r *rules) counter(s *simulation, key counterKey, topologyKey string, local
 	}
 	c.lasting = key.kind == bySpread
 	r.shared[key] = c
+	clear(r.matching)
 	r.index(s)
 	if local {
 		r.local[key.namespace] = append(r.local[key.namespace], c)
@@ -288,7 +313,8 @@ func (r *rules) counter(s *simulation, key counterKey, topologyKey string, local
 // catchUp counts what an order has changed already when a counter is made for the replacement of
 // a preempted pod.
 func (s *simulation) catchUp(c *counter) {
-	for _, i := range s.touched {
+	for k := range s.touched {
+		i := s.touched[k].node
 		for _, pod := range s.snapshot.Pods[s.places[i].node.Name] {
 			if !pod.Completed && !s.gone(i, pod, 0) && (s.gone(i, pod, s.moment) || s.isPreempted[pod]) {
 				c.count(i, occupant{pod: pod}, -1)

@@ -8,6 +8,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
 )
 
@@ -29,8 +30,13 @@ type rated struct {
 // its node affinity. Of the scheduler's other scores none is repeated. Least is the score of another node that leads:
 // one that is lower is any number below it, since to weigh the balance costs as much as all else.
 func (s *simulation) rate(c *class, i int32, least int64) rated {
-	free, balanced := s.scores(c, i, least)
-	return rated{node: i, untolerated: s.untolerated(c.search, i), preferred: s.preferred(c.search, i), score: free + balanced}
+	n := s.state(i)
+	free, balanced := n.scores(c.demand, least)
+	one := rated{node: i, preferred: s.preferred(c.search, i), score: free + balanced}
+	if n.soft {
+		one.untolerated = s.untolerated(c.search, i)
+	}
+	return one
 }
 
 // leads reports whether no node of a lower score by resources is better: pods tolerate all of its soft taints, and
@@ -72,16 +78,13 @@ func taintScore(untolerated, most int32) int64 {
 // (k8s.io/kubernetes v1.37.2 pkg/scheduler/framework/plugins/tainttoleration/taint_toleration.go,
 // countIntolerableTaintsPreferNoSchedule).
 func (s *simulation) untolerated(l *nodeSearch, i int32) int32 {
-	soft := s.places[i].soft
-	if len(soft) == 0 {
-		return 0
-	}
 	if l.untolerated == nil {
 		l.untolerated = make([]uint8, len(s.places))
 	}
 	// 0 is for a node that has not been counted.
 	if l.untolerated[i] == 0 {
 		l.untolerated[i] = 1
+		soft := s.places[i].soft
 		for k := range soft[:min(len(soft), math.MaxUint8-1)] {
 			if taint.FirstMatch(l.tolerations, soft[k], s.comparison) < 0 {
 				l.untolerated[i]++
@@ -93,12 +96,11 @@ func (s *simulation) untolerated(l *nodeSearch, i int32) int32 {
 
 // scores returns the score of NodeResourcesFit and that of NodeResourcesBalancedAllocation, which
 // leaves pods out that request nothing, and nodes whose sum is below the least.
-func (s *simulation) scores(c *class, i int32, least int64) (free, balanced int64) {
-	has := s.places[i].has
+func (n *nodeState) scores(d *snapshot.Demand, least int64) (free, balanced int64) {
+	has := n.has
 	if has == nil {
 		return 0, 0
 	}
-	n, d := s.state(i), c.demand
 	free = leastAllocated([2]int64{n.scoredCPU + d.ScoredMilliCPU, n.scoredMemory + d.ScoredMemory}, [2]int64{has.MilliCPU, has.Memory})
 	if d.Asks.MilliCPU == 0 && d.Asks.Memory == 0 || free+balancedAllocation(n.balanced, maxScore) < least {
 		return free, 0

@@ -61,10 +61,9 @@ type simulation struct {
 	lowest   *int32
 	tooLarge tooLarge
 
-	// base is what nodes hold at the first moment, now what they hold in this order; touched
-	// are those on which the two differ.
-	base, now []nodeState
-	touched   []int32
+	// now is what nodes hold in this order; touched are those that held something else at the first moment.
+	now     []nodeState
+	touched []touched
 	// order is the order in which nodes are looked at, next where the next pod begins.
 	order []int32
 	next  int
@@ -159,9 +158,7 @@ type replacement struct {
 	since     int64
 	// rank is its place in the queue among pods of equal priority.
 	rank int
-	// priority is that of its class, which the queue reads too often to go there for it.
-	priority int32
-	set      *statefulSet
+	set  *statefulSet
 	// group is nil for one that waits, and for one that replaces a victim of preemption.
 	group *Group
 	// ordinal is that within the set.
@@ -200,7 +197,7 @@ func newSimulation(f *Finder, evicted []Eviction) *simulation {
 	s := &simulation{
 		Finder: f, effort: effort{limit: workLimit}, classes: map[classKey]*class{}, tooLarge: tooLarge{classes: map[*nodeSearch][]*class{}}, evicted: make(map[*snapshot.Pod]int64, len(evicted)), leaves: make([]bool, len(f.places)),
 		byKey: map[snapshot.WorkloadKey]int{}, groups: map[groupKey]*Group{}, sets: map[string]*statefulSet{}, isPreempted: map[*snapshot.Pod]bool{}, terminating: map[int32][]terminatingVictim{}, victims: map[*snapshot.Pod]Eviction{}, unfit: map[*snapshot.Pod]bool{}, denials: map[*snapshot.Pod]*Refusal{}, failures: newFailures(), unread: map[*snapshot.Pod]bool{}, isUndecided: map[*snapshot.Pod]*undecided{}, unmodelledRanges: map[string]bool{},
-		base: make([]nodeState, len(f.places)), now: make([]nodeState, len(f.places)), order: make([]int32, len(f.places)), nodeNames: make([]uint64, len(f.places)), evictions: evicted,
+		now: make([]nodeState, len(f.places)), order: make([]int32, len(f.places)), nodeNames: make([]uint64, len(f.places)), evictions: evicted,
 	}
 	s.attachments = newAttachments(s.snapshot)
 	for i, p := range s.places {

@@ -41,9 +41,9 @@ func TestUpstream_preferredNodes(t *testing.T) {
 			w.Nodes[name] = n
 		}
 		s, class := w.prepared(fromAPI(&corev1.Pod{Spec: corev1.PodSpec{Containers: containers("cpu=1 memory=2000")}}))
-		free, balanced := s.scores(class, 0, 0)
+		free, balanced := s.state(0).scores(class.demand, 0)
 		for i := range s.places {
-			if f, b := s.scores(class, int32(i), 0); f != free || b != balanced {
+			if f, b := s.state(int32(i)).scores(class.demand, 0); f != free || b != balanced {
 				t.Errorf("node %d has %d and %d, and the first %d and %d", i, f, b, free, balanced)
 			}
 		}
@@ -58,7 +58,7 @@ func TestUpstream_preferredNodes(t *testing.T) {
 			n.Labels, n.Allocatable = has, new(snapshot.ResourcesOf(amounts("cpu=4 memory=10000")))
 			w.Nodes["n0"] = n
 			s, class := w.prepared(fromAPI(&corev1.Pod{Spec: corev1.PodSpec{Containers: containers("cpu=1 memory=2000")}}))
-			got[i][0], got[i][1] = s.scores(class, 0, 0)
+			got[i][0], got[i][1] = s.state(0).scores(class.demand, 0)
 		}
 		if got[0] != got[1] || got[0] == [2]int64{} {
 			t.Errorf("the node scores %v, and %v without labels", got[0], got[1])

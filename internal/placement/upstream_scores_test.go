@@ -48,7 +48,7 @@ func (c *scoreCase) scores() (free, balanced []int64) {
 	}
 	s, class := w.prepared(fromAPI(&corev1.Pod{Spec: corev1.PodSpec{Containers: containers(c.pod...)}}))
 	for i := range s.places {
-		f, b := s.scores(class, int32(i), 0)
+		f, b := s.state(int32(i)).scores(class.demand, 0)
 		free, balanced = append(free, f), append(balanced, b)
 	}
 	return free, balanced

@@ -64,8 +64,13 @@ func ReplicaSet(i int) *appsv1.ReplicaSet {
 	labels := map[string]string{"app.kubernetes.io/name": meta.Labels["app.kubernetes.io/name"], "pod-template-hash": meta.Labels["pod-template-hash"]}
 	owner := meta.OwnerReferences[0]
 	replicas := int32(1)
+	deployment := fmt.Sprintf("app-%d", i%apps)
 	return &appsv1.ReplicaSet{
-		ObjectMeta: metav1.ObjectMeta{Namespace: meta.Namespace, Name: owner.Name, UID: owner.UID, CreationTimestamp: born, Labels: labels},
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: meta.Namespace, Name: owner.Name, UID: owner.UID, CreationTimestamp: born, Labels: labels, ManagedFields: meta.ManagedFields,
+			Annotations:     map[string]string{"deployment.kubernetes.io/desired-replicas": "1", "deployment.kubernetes.io/max-replicas": "2", "deployment.kubernetes.io/revision": "8"},
+			OwnerReferences: []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "Deployment", Name: deployment, UID: types.UID(deployment), Controller: new(true), BlockOwnerDeletion: new(true)}},
+		},
 		Spec: appsv1.ReplicaSetSpec{
 			Replicas: &replicas, Selector: &metav1.LabelSelector{MatchLabels: labels},
 			Template: corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: meta.Labels}, Spec: spec},

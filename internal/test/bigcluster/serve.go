@@ -150,8 +150,6 @@ func revision(i int) metav1.PartialObjectMetadata {
 	if age := i / apps; age > 0 {
 		r.Name, r.UID = fmt.Sprintf("%s-before-%d", r.Name, age), types.UID(fmt.Sprintf("%s-before-%d", r.UID, age))
 	}
-	deployment := fmt.Sprintf("app-%d", i%apps)
-	r.OwnerReferences = []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "Deployment", Name: deployment, UID: types.UID(deployment), Controller: new(true)}}
 	r.ResourceVersion = fmt.Sprint(i + 1)
 	return metav1.PartialObjectMetadata{TypeMeta: metav1.TypeMeta{APIVersion: "apps/v1", Kind: "ReplicaSet"}, ObjectMeta: r.ObjectMeta}
 }
