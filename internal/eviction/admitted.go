@@ -56,7 +56,7 @@ func (e *evaluation) made(pod *snapshot.Pod, s *snapshot.Scheduling) *snapshot.S
 	if len(in.Defaults) > 0 || len(in.Allowed) > 0 {
 		// LimitRanges add their defaults first (k8s.io/kubernetes v1.37.2 pkg/kubeapiserver/options/plugins.go,
 		// AllOrderedPlugins).
-		bestEffort := e.nodes.NewDemand(pod).BestEffort()
+		bestEffort := e.nodes().NewDemand(pod).BestEffort()
 		gives = in.Gives(bestEffort)
 		key.rules += strconv.Quote(pod.Namespace) + strconv.FormatBool(bestEffort)
 	}

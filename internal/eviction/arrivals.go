@@ -71,8 +71,8 @@ func (e *evaluation) arrival(like *snapshot.Pod, name string) *snapshot.Scheduli
 	if node.relabelled {
 		labels = node.newLabels
 	}
-	fitted := placement.UntoleratedTaint(now.Tolerations, node.before, gate) == nil && e.nodes.Selects(now, name, node.labels)
-	if fitted || placement.UntoleratedTaint(next.Tolerations, node.after, gate) != nil || !e.nodes.Selects(next, name, labels) {
+	fitted := placement.UntoleratedTaint(now.Tolerations, node.before, gate) == nil && e.nodes().Selects(now, name, node.labels)
+	if fitted || placement.UntoleratedTaint(next.Tolerations, node.after, gate) != nil || !e.nodes().Selects(next, name, labels) {
 		return nil
 	}
 	return e.successor(next, name)

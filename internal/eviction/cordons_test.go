@@ -46,7 +46,7 @@ func TestEvaluate_aPodThatToleratesACordonReturnsToTheDrainedNode(t *testing.T) 
 		if got := r.Placement(v); (got == "fits") != tt.back || r.Gone(v) == tt.back {
 			t.Errorf("%s: placement %q, gone %t: %s", name, got, r.Gone(v), r.Why(v))
 		}
-		if alone := newEvaluation(w.Snapshot, tt.change, ComparisonOff).nodes.Fits(tt.pod, tt.pod.Scheduling); alone != tt.back {
+		if alone := newEvaluation(w.Snapshot, tt.change, ComparisonOff).nodes().Fits(tt.pod, tt.pod.Scheduling); alone != tt.back {
 			t.Errorf("%s: it fits alone %t", name, alone)
 		}
 	}

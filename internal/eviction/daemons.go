@@ -108,7 +108,7 @@ func (e *evaluation) daemonSetDeletion(v *PodVerdict, node changedNode, template
 	if v.Verdict == EvictedNow {
 		return
 	}
-	if node.relabelled && e.nodes.Selects(template, node.name, node.labels) && !e.nodes.Selects(template, node.name, node.newLabels) {
+	if node.relabelled && e.nodes().Selects(template, node.name, node.labels) && !e.nodes().Selects(template, node.name, node.newLabels) {
 		v.Verdict, v.AfterSeconds, v.Taint, v.Toleration = EvictedNow, 0, nil, nil
 		v.Reason = "its DaemonSet does not select the node by its new labels"
 		return

@@ -86,7 +86,7 @@ func (e *evaluation) endOthers(r *Report, endings map[types.UID]*jobEnding) {
 		}
 	}
 	// The finder has counted what nodes have left without them.
-	e.nodes = placement.New(e.snapshot, e.placing(), e.comparison == ComparisonOn)
+	e.nodes = e.finder()
 }
 
 // end adds those of the pods that Jobs delete, but for evicted ones.

@@ -57,7 +57,7 @@ func newEvaluation(s *snapshot.Snapshot, change Scenario, comparison Comparison)
 		judgements: map[judgeKey]judgement{}, groups: map[string]int{}, replaced: map[plannedKey]*snapshot.Scheduling{},
 		admitted: admitted{}, daemons: newDaemons(),
 	}
-	e.nodes = placement.New(s, e.placing(), comparison == ComparisonOn)
+	e.nodes = e.finder()
 	return e
 }
 
@@ -95,8 +95,8 @@ type evaluation struct {
 	daemons
 	// ended are the pods that failed Jobs delete, or may delete.
 	ended map[*snapshot.Pod]bool
-	// nodes finds places for the pods that replace those that leave.
-	nodes *placement.Finder
+	// nodes finds places for the pods that replace those that leave. It is made when it is first needed.
+	nodes func() *placement.Finder
 }
 
 // changedNode is a node of the change, looked up once for all of its pods.
@@ -229,7 +229,7 @@ func (e *evaluation) consequences(v *PodVerdict, s *snapshot.Scheduling) {
 		v.uncertain()
 	}
 	if v.Owner.DaemonSet() {
-		if v.NoPlace = !e.nodes.Fits(v.Pod, s); v.NoPlace {
+		if v.NoPlace = !e.nodes().Fits(v.Pod, s); v.NoPlace {
 			v.Reason += "; not recreated until the node's taints and labels allow it"
 		}
 	} else if len(s.Forbidden) > 0 && !v.Lost {
@@ -276,7 +276,7 @@ func (e *evaluation) placement(v *PodVerdict, node changedNode, s *snapshot.Sche
 // them. Of a DaemonSet's pods its controller takes care.
 func (e *evaluation) unselected(v *PodVerdict, node changedNode, s *snapshot.Scheduling) {
 	if !node.relabelled || v.Verdict != Stays || v.Owner.DaemonSet() ||
-		!e.nodes.Selects(s, node.name, node.labels) || e.nodes.Selects(s, node.name, node.newLabels) {
+		!e.nodes().Selects(s, node.name, node.labels) || e.nodes().Selects(s, node.name, node.newLabels) {
 		return
 	}
 	v.Reason = "stays, but requires labels that its node does not have any more, and could not be scheduled on this node again"
@@ -286,8 +286,8 @@ func (e *evaluation) unselected(v *PodVerdict, node changedNode, s *snapshot.Sch
 
 // again reports whether another node would take a pod that its own would not take again.
 func (e *evaluation) again(v *PodVerdict, s *snapshot.Scheduling) {
-	if v.NoPlace = !e.nodes.Fits(v.Pod, s); v.NoPlace {
-		v.Reason += ", nor on any other" + e.nodes.Obstacles(v.Pod, s)
+	if v.NoPlace = !e.nodes().Fits(v.Pod, s); v.NoPlace {
+		v.Reason += ", nor on any other" + e.nodes().Obstacles(v.Pod, s)
 	}
 }
 

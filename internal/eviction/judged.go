@@ -33,7 +33,7 @@ func (e *evaluation) unreadElsewhere(r *Report) bool {
 	replaced := false
 	for i := range r.Pods {
 		if v := &r.Pods[i]; (v.Leaves() || v.Verdict == Unknown) && v.Pod.Controller != nil {
-			note(e.nodes.NewDemand(v.Pod))
+			note(e.nodes().NewDemand(v.Pod))
 			replaced, unreadClasses = true, unreadClasses && !v.Pod.Requests().NamesClass()
 		}
 	}

@@ -6,6 +6,7 @@ package eviction
 import (
 	"maps"
 	"slices"
+	"sync"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -85,6 +86,13 @@ func (e *evaluation) placing() placement.Scenario {
 	}
 	own.Before = &before
 	return own
+}
+
+// finder returns what makes the finder: what others change takes as long as they are many, and pods that stay need none.
+func (e *evaluation) finder() func() *placement.Finder {
+	return sync.OnceValue(func() *placement.Finder {
+		return placement.New(e.snapshot, e.placing(), e.comparison == ComparisonOn)
+	})
 }
 
 // beside adds what others change.

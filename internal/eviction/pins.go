@@ -30,7 +30,7 @@ func Repin(s *snapshot.Snapshot, pods []*snapshot.Pod, selector map[string]strin
 			after = &next
 			repinned[before] = after
 		}
-		if !e.nodes.Selects(before, node.Name, node.Labels) || e.nodes.Selects(after, node.Name, node.Labels) {
+		if !e.nodes().Selects(before, node.Name, node.Labels) || e.nodes().Selects(after, node.Name, node.Labels) {
 			continue
 		}
 		v := PodVerdict{Pod: pod, Owner: owner, Verdict: EvictedNow, Reason: "pin makes its DaemonSet require labels that the node does not have"}

@@ -24,8 +24,8 @@ func Placements(s *snapshot.Snapshot, pods []*snapshot.Pod, change Planned, tain
 	out := make([]placement.Placement, len(pods))
 	for i, p := range pods {
 		scheduling, _, _ := e.planned(p, s.Owner(p))
-		if out[i].Found = e.nodes.Fits(p, scheduling); !out[i].Found {
-			out[i].Obstacles = strings.TrimPrefix(e.nodes.Obstacles(p, scheduling), ": ")
+		if out[i].Found = e.nodes().Fits(p, scheduling); !out[i].Found {
+			out[i].Obstacles = strings.TrimPrefix(e.nodes().Obstacles(p, scheduling), ": ")
 		}
 	}
 	return out

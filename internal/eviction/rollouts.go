@@ -153,7 +153,7 @@ func (r *rolling) away() []Rolled {
 	out := make([]Rolled, len(r.rollouts))
 	for i := range r.rollouts {
 		for _, pod := range r.rollouts[i].Pods {
-			if where := r.nodes.Away(pod, r.successorOf(i, pod)); where != "" && r.nodes.Away(pod, pod.Scheduling) == "" {
+			if where := r.nodes().Away(pod, r.successorOf(i, pod)); where != "" && r.nodes().Away(pod, pod.Scheduling) == "" {
 				out[i].Away = append(out[i].Away, AwayPod{pod, where})
 			}
 		}
@@ -169,7 +169,7 @@ func (r *rolling) fitBesideAll() bool {
 			evicted = append(evicted, r.surplus(i, pod))
 		}
 	}
-	out := r.nodes.Simulate(evicted, placement.Orders, seed)
+	out := r.nodes().Simulate(evicted, placement.Orders, seed)
 	return out.Missing.Max+out.NotCreated.Max+out.Preempted.Max == 0
 }
 
@@ -207,7 +207,7 @@ func (r *rolling) end() stage {
 		olds[i] = r.rollouts[i].Pods
 		evicted = append(evicted, r.created(i, olds[i], 0, true)...)
 	}
-	at.take(r, r.nodes.Simulate(evicted, placement.Orders, seed), olds, false)
+	at.take(r, r.nodes().Simulate(evicted, placement.Orders, seed), olds, false)
 	return at
 }
 
@@ -230,7 +230,7 @@ func (r *rolling) progress(first bool) stage {
 			}
 			evicted = append(evicted, r.created(i, olds[i], at.placed[i], n >= mostStages && moves[i])...)
 		}
-		out := r.nodes.Simulate(evicted, placement.Orders, seed)
+		out := r.nodes().Simulate(evicted, placement.Orders, seed)
 		before := slices.Clone(at.placed)
 		at.take(r, out, olds, first)
 		if slices.Equal(before, at.placed) || n >= mostStages {
@@ -271,7 +271,7 @@ func (r *rolling) takesNew(rollout int, old *snapshot.Pod) bool {
 		return false
 	}
 	next, gate := r.successorOf(rollout, old), r.comparison == ComparisonOn
-	return r.nodes.Selects(next, n.Name, n.Labels) && placement.UntoleratedTaint(next.Tolerations, n.Taints, gate) == nil &&
+	return r.nodes().Selects(next, n.Name, n.Labels) && placement.UntoleratedTaint(next.Tolerations, n.Taints, gate) == nil &&
 		(!n.Unschedulable || next.ToleratesCordon(gate))
 }
 

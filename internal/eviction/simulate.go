@@ -35,7 +35,7 @@ func (e *evaluation) simulating(r *Report) {
 		if alone && !slices.ContainsFunc(elsewhere, replaced) {
 			return &placement.Outcome{}
 		}
-		out := e.nodes.Simulate(slices.Concat(own, elsewhere, e.arrivals(r.Nodes), e.successors()), placement.Orders, seed)
+		out := e.nodes().Simulate(slices.Concat(own, elsewhere, e.arrivals(r.Nodes), e.successors()), placement.Orders, seed)
 		if out.Others.Alone = alone; out.Others.Missing.Max > 0 {
 			out.Others.Before = sync.OnceValue(func() Range { return e.without(elsewhere, out.Orders) })
 		}
@@ -165,7 +165,7 @@ func (e *evaluation) victim(pod *snapshot.Pod) placement.Eviction {
 	owner := e.snapshot.Owner(pod)
 	one := placement.Eviction{Pod: pod, Doubtful: mayBeLost(pod), Wait: e.waits(pod)}
 	one.Ordered, one.PolicyUnknown = e.policy(pod, owner)
-	if next := e.recreated(pod, owner); !fails(pod) && (!owner.DaemonSet() || e.nodes.Takes(pod, next)) {
+	if next := e.recreated(pod, owner); !fails(pod) && (!owner.DaemonSet() || e.nodes().Takes(pod, next)) {
 		one.Scheduling = next
 	}
 	return one
@@ -175,7 +175,7 @@ func (e *evaluation) victim(pod *snapshot.Pod) placement.Eviction {
 // where it creates none.
 func (e *evaluation) replacement(pod *snapshot.Pod, owner snapshot.Owner) *snapshot.Scheduling {
 	next := e.recreated(pod, owner)
-	if owner.DaemonSet() && !e.nodes.Fits(pod, next) {
+	if owner.DaemonSet() && !e.nodes().Fits(pod, next) {
 		return nil
 	}
 	return next

@@ -125,7 +125,7 @@ func TestUpstream_daemonController(t *testing.T) {
 			if name == "" {
 				name = "n"
 			}
-			selected := e.nodes.Selects(template, name, tt.labels)
+			selected := e.nodes().Selects(template, name, tt.labels)
 			if run := selected && placement.UntoleratedTaint(template.Tolerations, taints, false) == nil; run != tt.run {
 				t.Errorf("runs a pod: %t, want %t", run, tt.run)
 			}

@@ -49,7 +49,7 @@ func TestUpstream_daemonSets(t *testing.T) {
 				t.Fatalf("the pod for %s requires %v", of.Name, terms)
 			}
 			for _, n := range nodes {
-				if runs := e.nodes.Selects(next, n.Name, n.Labels); runs != (n == of) {
+				if runs := e.nodes().Selects(next, n.Name, n.Labels); runs != (n == of) {
 					t.Errorf("the pod for %s runs on %s: %t", of.Name, n.Name, runs)
 				}
 			}

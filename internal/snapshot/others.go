@@ -55,10 +55,14 @@ func Together(all ...*Others) *Others {
 	case 1:
 		return all[0]
 	}
-	out := &Others{Taints: map[string][]corev1.Taint{}, Labels: map[string]map[string]string{}, Closed: map[string]bool{}, Evicted: map[string]map[types.UID]Departure{}}
+	out := &Others{Taints: make(map[string][]corev1.Taint, len(all)), Labels: map[string]map[string]string{}, Closed: map[string]bool{}, Evicted: map[string]map[types.UID]Departure{}}
 	for _, o := range all {
 		for name, list := range o.Taints {
-			out.Taints[name] = added(out.Taints[name], list)
+			if before, known := out.Taints[name]; known {
+				out.Taints[name] = added(before, list)
+			} else {
+				out.Taints[name] = slices.Clip(list)
+			}
 		}
 		maps.Copy(out.Closed, o.Closed)
 		merge(out.Labels, o.Labels)

@@ -16,7 +16,7 @@ func TestOthers_And(t *testing.T) {
 	t.Parallel()
 	x, other, y := corev1.Taint{Key: "x", Value: "1", Effect: "NoSchedule"}, corev1.Taint{Key: "x", Value: "2", Effect: "NoSchedule"}, corev1.Taint{Key: "y", Effect: "NoExecute"}
 	a := &Others{
-		Taints: map[string][]corev1.Taint{"n1": {x}}, Labels: map[string]map[string]string{"n1": {"disk": "ssd"}},
+		Taints: map[string][]corev1.Taint{"n1": append(make([]corev1.Taint, 0, 2), x)}, Labels: map[string]map[string]string{"n1": {"disk": "ssd"}},
 		Evicted: map[string]map[types.UID]Departure{"n1": {"p": {}}},
 	}
 	b := &Others{
@@ -30,7 +30,7 @@ func TestOthers_And(t *testing.T) {
 	if diff := cmp.Diff(want, a.And(b), cmpopts.EquateEmpty()); diff != "" {
 		t.Error(diff)
 	}
-	if len(a.Taints["n1"])+len(a.Labels["n1"])+len(a.Evicted["n1"]) != 3 {
+	if len(a.Taints["n1"])+len(a.Labels["n1"])+len(a.Evicted["n1"]) != 3 || a.Taints["n1"][:2][1].Key != "" {
 		t.Errorf("the first one has changed: %+v", a)
 	}
 	var none *Others
