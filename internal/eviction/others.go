@@ -88,7 +88,8 @@ func (e *evaluation) placing() placement.Scenario {
 	return own
 }
 
-// finder returns what makes the finder: what others change takes as long as they are many, and pods that stay need none.
+// finder returns what makes the finder when it is first needed: to count what many others change takes long, and where all
+// pods stay none is needed.
 func (e *evaluation) finder() func() *placement.Finder {
 	return sync.OnceValue(func() *placement.Finder {
 		return placement.New(e.snapshot, e.placing(), e.comparison == ComparisonOn)

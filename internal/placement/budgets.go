@@ -11,8 +11,9 @@ type budgets struct {
 	// pods are gone at a moment.
 	evicted map[string][]*snapshot.Pod
 	spent   map[budgetAt]int32
-	// preempted counts the victims of this order.
+	// preempted counts the victims of this order, but for early: those that the change evicts later on.
 	preempted map[*snapshot.Budget]int32
+	early     []*snapshot.Pod
 	// recovered counts the replacements that are ready by the moment at: it is nil where they are not counted yet.
 	recovered map[*snapshot.Budget]int32
 	at        int64
@@ -44,6 +45,11 @@ func (b *budgets) allowed(s *simulation, budget *snapshot.Budget, namespace stri
 		}
 		b.spent[key] = spent
 	}
+	for _, pod := range b.early {
+		if pod.Namespace == namespace && s.evicted[pod] > s.moment && budget.Selector.Matches(pod.Labels) && !budget.Disrupted[pod.Name] {
+			spent++
+		}
+	}
 	return budget.Allowed - spent - b.preempted[budget] + b.ready(s)[budget]
 }
 
@@ -67,8 +73,19 @@ func (b *budgets) ready(s *simulation) map[*snapshot.Budget]int32 {
 	return b.recovered
 }
 
-// spend counts a victim.
+// spendEarly counts a victim that the change evicts later on, if it is ready.
+func (b *budgets) spendEarly(pod *snapshot.Pod) {
+	if pod.Ready {
+		b.early = append(b.early, pod)
+	}
+}
+
+// spend counts a victim, if it is ready: PodDisruptionBudgets count no others as healthy
+// (k8s.io/kubernetes v1.37.2 pkg/controller/disruption/disruption.go, countHealthyPods).
 func (b *budgets) spend(s *simulation, pod *snapshot.Pod) {
+	if !pod.Ready {
+		return
+	}
 	for _, budget := range s.snapshot.Budgets.Covering(pod) {
 		if budget.Disrupted[pod.Name] {
 			continue

@@ -14,7 +14,7 @@ import (
 
 // nodeState is what pods hold of a node.
 type nodeState struct {
-	// counted is set once it is known, changed once it differs from what the node holds at the first moment.
+	// counted is set once it is known, changed once it may differ from what the node holds at the first moment.
 	counted, changed bool
 	// has is what the node has, nil where it does not report that.
 	has                               *snapshot.Resources
@@ -77,7 +77,7 @@ func (s *simulation) change(i int32) *nodeState {
 	return n
 }
 
-// touched is a node that differs from the first moment, and what it holds then.
+// touched is a node that may differ from the first moment, and what it holds then.
 type touched struct {
 	node int32
 	base nodeState

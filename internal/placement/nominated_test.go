@@ -82,3 +82,24 @@ func TestSimulate_nominatedNodeOfTheHighestPriority(t *testing.T) {
 		}
 	}
 }
+
+// The pod before it has its room from the start, and its StatefulSet creates it with all others.
+func TestNominated_theNextPodOfAStatefulSetIsPlacedOnce(t *testing.T) {
+	t.Parallel()
+	db := ownedBy("StatefulSet", "db")
+	w := newWorld(having(node("n1"), 4, 4), having(node("n2"), 2, 2), having(node("n3"), 4, 4)).
+		run(other("db-1", "n1", asking(2, 2), db)).
+		run(replicas("victim", "n2", 1, asking(2, 2), terminating)...).
+		run(replicas("web", "n1", 1, asking(2, 2))...)
+	first := other("db-0", "", asking(2, 2), db, priority(10))
+	first.Nominated = "n2"
+	w.Waiting = append(w.Waiting, first)
+	s := newSimulation(New(w.Snapshot, gone("n1"), false), w.ordered("n1"))
+	want := map[string]string{"db-0": "n2", "db-1": "n3", "web-0": "n3"}
+	for order := range Orders {
+		s.run(1, order)
+		if diff := cmp.Diff(want, s.placed()); diff != "" {
+			t.Fatalf("order %d: %s", order, diff)
+		}
+	}
+}

@@ -59,13 +59,24 @@ func (s *simulation) linger(moment, n int64) {
 	s.moved++
 }
 
-// retry queues the pods again that were created and found no node.
+// retry queues the pods again that were created and found no node, and creates those that a quota has refused if it has room
+// by now.
 func (s *simulation) retry() {
 	for _, r := range s.replacements {
-		if r.after <= s.moment && r.node < 0 && !r.deleted && (r.created || r.set == nil) {
+		if r.after <= s.moment && r.node < 0 && !r.deleted && (r.created || r.set == nil || r.byQuota()) {
 			s.create(r)
 		}
 	}
+}
+
+// madeRoom reports whether pods were preempted since it was last asked, while a pod that preempts none is Pending, or one
+// that a quota has refused, or whether Jobs have failed, which may give back quota.
+func (s *simulation) madeRoom() bool {
+	made, returned := s.vacated, s.returned
+	s.vacated, s.returned = false, false
+	return returned || made && slices.ContainsFunc(s.replacements, func(r *replacement) bool {
+		return r.byQuota() || r.created && r.node < 0 && !r.deleted && (r.class.demand.Patient || r.foreign())
+	})
 }
 
 // reset takes back what the order before did.
@@ -83,6 +94,7 @@ func (s *simulation) reset() {
 	s.dropVictims()
 	for _, r := range s.replacements {
 		r.node, r.nominee, r.nominations, r.yielded, r.created, r.since, r.delayed, r.deleted, r.refused, r.binding, r.ended = -1, false, 0, false, false, 0, false, false, nil, nil, false
+		r.evicted, r.after = r.planned, r.planned
 	}
 	s.tooLarge.freed = 0
 	for _, c := range s.classes {
@@ -90,7 +102,7 @@ func (s *simulation) reset() {
 	}
 	s.rules.reset()
 	s.quotas.reset()
-	s.budgets.preempted, s.budgets.recovered = nil, nil
+	s.budgets.preempted, s.budgets.recovered, s.budgets.early = nil, nil, nil
 	s.shuffleNodes()
 }
 

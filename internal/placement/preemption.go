@@ -7,6 +7,8 @@ import (
 	"cmp"
 	"math"
 	"slices"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
 )
 
 // candidate is a node on which a pod finds room once these victims are gone.
@@ -295,7 +297,8 @@ func (s *simulation) evict(i int32, v occupant) {
 	s.isPreempted[v.pod] = true
 	s.quotas.release(s, v.pod)
 	if _, planned := s.evicted[v.pod]; planned {
-		return // The change evicts it later on, and its replacement is known.
+		s.preemptPlanned(v.pod)
+		return
 	}
 	if one := s.isUndecided[v.pod]; one != nil && !one.unread {
 		s.preemptUndecided(one)
@@ -309,6 +312,20 @@ func (s *simulation) evict(i int32, v occupant) {
 	s.replaceVictim(v.pod, s.fail(v.pod))
 }
 
+// preemptPlanned creates now what replaces a pod that the change evicts later on. What replaces one that is terminating
+// already comes once it is gone.
+func (s *simulation) preemptPlanned(pod *snapshot.Pod) {
+	if pod.Terminating {
+		return
+	}
+	s.budgets.spendEarly(pod)
+	if r := s.replacing[pod]; r != nil {
+		if s.due(r, s.moment); r.after <= s.moment {
+			s.create(r)
+		}
+	}
+}
+
 // evictReplacement queues a victim again that was placed before, unless its Job has failed with another victim.
 func (s *simulation) evictReplacement(i int32, v occupant) {
 	r := v.replacement
@@ -320,6 +337,7 @@ func (s *simulation) evictReplacement(i int32, v occupant) {
 	s.used.release(r.binding)
 	r.binding = nil
 	if r.deleted = v.pod.Controller == nil; r.deleted {
+		s.quotas.release(s, v.pod)
 		return
 	}
 	if s.fail(v.pod) {

@@ -83,7 +83,10 @@ func (q *quotas) of(s *simulation, pod *snapshot.Pod) *charge {
 		counts, certain := all[i].Counts(demand)
 		for _, l := range all[i].Limits {
 			lacks := demand.Lacks(l.Resource)
+			holds, known := usedOf(&all[i], running, l.Resource)
 			switch {
+			case !counts && known:
+				c.limits, c.asks, c.holds = append(c.limits, at), append(c.asks, 0), append(c.holds, holds)
 			case !counts:
 			case !certain || lacks && s.snapshot.LimitRanges == nil:
 				// A LimitRange may give a new pod what it lacks.
@@ -94,7 +97,6 @@ func (q *quotas) of(s *simulation, pod *snapshot.Pod) *charge {
 				c.refusal = c.refusal.with(all[i].Name, l.Resource, true)
 			default:
 				asks, _ := demand.Charges(l.Resource)
-				_, holds := running.Charges(l.Resource)
 				c.limits, c.asks, c.holds = append(c.limits, at), append(c.asks, asks), append(c.holds, holds)
 			}
 			at++
@@ -102,6 +104,18 @@ func (q *quotas) of(s *simulation, pod *snapshot.Pod) *charge {
 	}
 	q.charges[key] = c
 	return c
+}
+
+// usedOf returns what a running pod uses of a ResourceQuota, and whether that is known: a quota judges each pod by itself, and
+// the new one may have a PriorityClass, or requests, that the running one does not
+// (k8s.io/kubernetes v1.37.2 pkg/quota/v1/evaluator/core/pods.go, podMatchesScopeFunc).
+func usedOf(q *snapshot.Quota, running *snapshot.Demand, name corev1.ResourceName) (used int64, known bool) {
+	counts, known := q.Counts(running)
+	if known && !counts {
+		return 0, true
+	}
+	_, used = running.Charges(name)
+	return used, known
 }
 
 // release gives back what a pod uses that is gone.
@@ -152,6 +166,10 @@ func (q *quotas) admit(s *simulation, pod *snapshot.Pod) *Refusal {
 	}
 	return nil
 }
+
+// byQuota reports whether a quota has refused the pod. Its controller tries again
+// (k8s.io/kubernetes v1.37.2 pkg/controller/replicaset/replica_set.go, syncReplicaSet).
+func (r *replacement) byQuota() bool { return !r.created && r.refused != nil && r.refused.Quota != "" }
 
 // Refusal is why admission refuses a pod: its namespace, a LimitRange, a ResourceQuota, or a PriorityClass that is gone.
 type Refusal struct {

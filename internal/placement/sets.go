@@ -28,11 +28,11 @@ type unreadyPod struct {
 	until   int64
 }
 
-// behind returns the first pod that is there and that the controller waits for at a moment before
-// it creates the one of an ordinal, nil for none.
-func (s *statefulSet) behind(ordinal int, moment int64) *snapshot.Pod {
-	for _, one := range s.unready {
-		if one.ordinal < ordinal && moment < one.until {
+// before returns the first pod that is there and that the controller of a pod's set waits for before it creates the pod, nil
+// for none. One that this order has evicted is gone, by preemption or since it is not known whether the change evicts it.
+func (s *simulation) before(r *replacement) *snapshot.Pod {
+	for _, one := range r.set.unready {
+		if one.ordinal < r.ordinal && s.moment < one.until && !s.isPreempted[one.pod] {
 			return one.pod
 		}
 	}
@@ -46,7 +46,7 @@ func (s *simulation) waits(r *replacement) bool {
 	if r.set == nil || r.waiting || s.parallel && r.set.policyUnknown {
 		return false
 	}
-	return r.set.behind(r.ordinal, s.moment) != nil || slices.ContainsFunc(r.set.pods, func(earlier *replacement) bool {
+	return s.before(r) != nil || slices.ContainsFunc(r.set.pods, func(earlier *replacement) bool {
 		return earlier.ordinal < r.ordinal && earlier.node < 0 && earlier.evicted <= s.moment
 	})
 }
@@ -60,7 +60,7 @@ func (s *simulation) behind(r *replacement, w *tally) {
 		why := s.stuck(first)
 		r.group.Awaits, r.group.Arriving = why.awaits, why.arriving
 	}
-	r.group.Behind, r.group.PolicyUnknown = r.set.behind(r.ordinal, s.moment), r.set.policyUnknown
+	r.group.Behind, r.group.PolicyUnknown = s.before(r), r.set.policyUnknown
 	w.PolicyUnknown = w.PolicyUnknown || r.set.policyUnknown
 }
 

@@ -36,6 +36,8 @@ type simulation struct {
 	// first fixed ones.
 	replacements []*replacement
 	fixed        int
+	// replacing leads from the pods that the change evicts to what replaces them.
+	replacing map[*snapshot.Pod]*replacement
 	// nominated are those that had a nominated node before.
 	nominated []*replacement
 	workloads []*tally
@@ -61,7 +63,7 @@ type simulation struct {
 	lowest   *int32
 	tooLarge tooLarge
 
-	// now is what nodes hold in this order; touched are those that held something else at the first moment.
+	// now is what nodes hold in this order; touched are those that may have held something else at the first moment.
 	now     []nodeState
 	touched []touched
 	// order is the order in which nodes are looked at, next where the next pod begins.
@@ -142,8 +144,9 @@ type replacement struct {
 	// waiting is set for a pod that was Pending before the change.
 	waiting bool
 	// after is the moment at which its controller creates it, evicted that at which the pod is evicted that it replaces, wait
-	// how long its controller waits in between in some orders.
-	after, evicted, wait int64
+	// how long its controller waits in between in some orders. planned is the moment of the change's eviction: preemption may be
+	// earlier.
+	after, evicted, planned, wait int64
 	// name is the number that stands for the pod where chance decides.
 	name uint64
 	// undecided is set where it is not known whether the pod that it replaces is evicted, successor for one
@@ -196,7 +199,7 @@ func newSimulation(f *Finder, evicted []Eviction) *simulation {
 	f.allPlaces()
 	s := &simulation{
 		Finder: f, effort: effort{limit: workLimit}, classes: map[classKey]*class{}, tooLarge: tooLarge{classes: map[*nodeSearch][]*class{}}, evicted: make(map[*snapshot.Pod]int64, len(evicted)), leaves: make([]bool, len(f.places)),
-		byKey: map[snapshot.WorkloadKey]int{}, groups: map[groupKey]*Group{}, sets: map[string]*statefulSet{}, isPreempted: map[*snapshot.Pod]bool{}, terminating: map[int32][]terminatingVictim{}, victims: map[*snapshot.Pod]Eviction{}, unfit: map[*snapshot.Pod]bool{}, denials: map[*snapshot.Pod]*Refusal{}, failures: newFailures(), unread: map[*snapshot.Pod]bool{}, isUndecided: map[*snapshot.Pod]*undecided{}, unmodelledRanges: map[string]bool{},
+		byKey: map[snapshot.WorkloadKey]int{}, groups: map[groupKey]*Group{}, sets: map[string]*statefulSet{}, isPreempted: map[*snapshot.Pod]bool{}, terminating: map[int32][]terminatingVictim{}, victims: map[*snapshot.Pod]Eviction{}, unfit: map[*snapshot.Pod]bool{}, denials: map[*snapshot.Pod]*Refusal{}, failures: newFailures(), unread: map[*snapshot.Pod]bool{}, isUndecided: map[*snapshot.Pod]*undecided{}, replacing: make(map[*snapshot.Pod]*replacement, len(evicted)), unmodelledRanges: map[string]bool{},
 		now: make([]nodeState, len(f.places)), order: make([]int32, len(f.places)), nodeNames: make([]uint64, len(f.places)), evictions: evicted,
 	}
 	s.attachments = newAttachments(s.snapshot)
@@ -246,7 +249,7 @@ func (s *simulation) replace(e *Eviction) {
 	if e.Scheduling == nil {
 		return
 	}
-	r := &replacement{pod: e.Pod, class: s.classOf(e.Pod, e.Scheduling, s.admitted(e.Pod).demand), after: e.gone(), evicted: e.gone(), wait: e.wait(), workload: s.workload(e.Pod), node: -1, waiting: e.Arrives, perhaps: e.Doubtful, fits: true, name: nameOfPod(e.Pod)}
+	r := &replacement{pod: e.Pod, class: s.classOf(e.Pod, e.Scheduling, s.admitted(e.Pod).demand), after: e.gone(), evicted: e.gone(), planned: e.gone(), wait: e.wait(), workload: s.workload(e.Pod), node: -1, waiting: e.Arrives, perhaps: e.Doubtful, fits: true, name: nameOfPod(e.Pod)}
 	if e.Ordered && e.Pod.Controller != nil {
 		if s.enlist(r); r.set != nil {
 			r.set.policyUnknown = e.PolicyUnknown
@@ -256,6 +259,9 @@ func (s *simulation) replace(e *Eviction) {
 		one.replacement, r.undecided = r, true
 	}
 	r.elsewhere = e.Elsewhere
+	if !e.Arrives && !e.Surplus {
+		s.replacing[e.Pod] = r
+	}
 	if r.successor = e.successor(); !r.successor && !e.Arrives && !e.Elsewhere {
 		s.join(r)
 	}
@@ -288,7 +294,7 @@ func (s *simulation) wait(pod *snapshot.Pod) {
 	if _, deleted := s.evicted[pod]; deleted || pod.Terminating || pod.Completed || pod.Gated {
 		return
 	}
-	r := &replacement{pod: pod, class: s.classOf(pod, pod.Scheduling, pod.Requests()), waiting: true, workload: s.workload(pod), node: -1, after: math.MinInt64, evicted: math.MinInt64, name: nameOfPod(pod), perhaps: s.isUndecided[pod] != nil}
+	r := &replacement{pod: pod, class: s.classOf(pod, pod.Scheduling, pod.Requests()), waiting: true, workload: s.workload(pod), node: -1, after: math.MinInt64, evicted: math.MinInt64, planned: math.MinInt64, name: nameOfPod(pod), perhaps: s.isUndecided[pod] != nil}
 	if pod.Controller != nil && s.sets[string(pod.Controller.UID)] != nil {
 		s.enlist(r)
 	}
@@ -331,22 +337,13 @@ func (s *simulation) pass() {
 	}
 }
 
-// madeRoom reports whether pods were preempted since it was last asked, while a pod that preempts none is Pending, or
-// whether Jobs have failed, which may give back quota.
-func (s *simulation) madeRoom() bool {
-	made, returned := s.vacated, s.returned
-	s.vacated, s.returned = false, false
-	return returned || made && slices.ContainsFunc(s.replacements, func(r *replacement) bool {
-		return r.created && r.node < 0 && !r.deleted && (r.class.demand.Patient || r.foreign())
-	})
-}
-
 // placeQueued reports whether it has placed a pod.
 func (s *simulation) placeQueued() (placed bool) {
 	for {
 		for len(s.queue) > 0 {
 			r := s.queue.pop()
-			if r.ended {
+			// A pod may have been queued twice: with all others, and by the one before it in its StatefulSet.
+			if r.ended || r.node >= 0 {
 				continue
 			}
 			s.yield(r)

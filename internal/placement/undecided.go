@@ -81,9 +81,7 @@ func (s *simulation) preemptUndecided(one *undecided) {
 func (s *simulation) evictUndecided(one *undecided) {
 	s.isPreempted[one.pod] = true
 	s.quotas.release(s, one.pod)
-	if one.pod.Ready {
-		s.budgets.spend(s, one.pod)
-	}
+	s.budgets.spend(s, one.pod)
 }
 
 // departs sets the moment at which an undecided pod is evicted.

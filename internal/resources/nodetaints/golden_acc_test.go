@@ -7,8 +7,11 @@ import (
 	"context"
 	"fmt"
 	"regexp"
+	"runtime"
+	"slices"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -56,6 +59,7 @@ func TestAccNodeTaints_planWarningsAsTheCommandLinePrintsThem(t *testing.T) {
 		budget, err := c.Admin.PolicyV1().PodDisruptionBudgets(namespace).Get(ctx, "web", metav1.GetOptions{})
 		return len(pods.Items) == 7 && budget.Status.DisruptionsAllowed == 1, err
 	})
+	rows := 0
 	for name, config := range map[string]string{
 		"named_node":  hcl(fmt.Sprintf("node_name = %q", node), hclTaints(t, "dedicated=gpu:NoExecute")),
 		"selector":    hcl(fmt.Sprintf("node_selector = \"pool=%s\"", node), hclTaints(t, "dedicated=gpu:NoExecute extra:NoSchedule")),
@@ -64,12 +68,52 @@ func TestAccNodeTaints_planWarningsAsTheCommandLinePrintsThem(t *testing.T) {
 	} {
 		cli.Write(c.Provider(t), config)
 		var b strings.Builder
-		for _, w := range cli.PlanWarnings() {
+		warnings := cli.PlanWarnings()
+		rows += inTerminals(t, cli, warnings)
+		for _, w := range warnings {
 			fmt.Fprintf(&b, "%s: %s\n\n%s\n", w.Address, w.Summary, w.Detail)
 		}
 		got := strings.NewReplacer(node, "worker-3", namespace, "shop").Replace(b.String())
 		golden.Check(t, name+".golden", otherNodes.ReplaceAllString(got, "no node: 1 taint, 1 selector"))
 	}
+	if runtime.GOOS == "linux" && rows == 0 {
+		t.Error("no warning has a row")
+	}
+}
+
+// inTerminals shows that terminals of the usual widths show the rows of warnings as they are, and that -compact-warnings
+// prints each summary and nothing else of it. It returns how many rows it has seen.
+func inTerminals(t *testing.T, cli *acctest.CLI, warnings []acctest.PlanWarning) (rows int) {
+	t.Helper()
+	for _, columns := range []uint16{80, 200} {
+		lines := cli.InTerminal(columns, "plan", "-input=false")
+		if lines == nil {
+			continue
+		}
+		for _, w := range warnings {
+			acctest.WantAll(t, acctest.Unfold(strings.Join(lines, "\n")), acctest.Unfold(w.Detail))
+			for line := range strings.Lines(w.Detail) {
+				// A command line breaks all others, which are prose.
+				if line = strings.TrimRight(line, "\n"); !strings.HasPrefix(line, " ") {
+					continue
+				}
+				rows++
+				if shown := acctest.Frame + line; !slices.Contains(lines, shown) || utf8.RuneCountInString(shown) > 80 {
+					t.Errorf("a terminal of %d columns does not show the row %q as it is:\n%s", columns, line, strings.Join(lines, "\n"))
+				}
+			}
+		}
+	}
+	compact := cli.MustRun("plan", "-input=false", "-compact-warnings")
+	for _, w := range warnings {
+		acctest.WantAll(t, acctest.Unfold(compact), acctest.Unfold(w.Summary))
+		for line := range strings.Lines(w.Detail) {
+			if line = acctest.Unfold(line); line != "" && strings.Contains(acctest.Unfold(compact), line) {
+				t.Errorf("-compact-warnings shows %q:\n%s", line, compact)
+			}
+		}
+	}
+	return rows
 }
 
 func statefulSet(t *testing.T, c *acctest.Cluster, namespace, name, node string, replicas int32, tolerations ...corev1.Toleration) {
