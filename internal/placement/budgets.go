@@ -11,9 +11,10 @@ type budgets struct {
 	// pods are gone at a moment.
 	evicted map[string][]*snapshot.Pod
 	spent   map[budgetAt]int32
-	// preempted counts the victims of this order, but for early: those that the change evicts later on.
+	// preempted counts the ready pods that preemption, and failed Jobs, have evicted in this order. Early are the moments at which
+	// the change would have evicted others of them: they are among the spent ones from then on.
 	preempted map[*snapshot.Budget]int32
-	early     []*snapshot.Pod
+	early     map[*snapshot.Budget][]int64
 	// recovered counts the replacements that are ready by the moment at: it is nil where they are not counted yet.
 	recovered map[*snapshot.Budget]int32
 	at        int64
@@ -45,8 +46,8 @@ func (b *budgets) allowed(s *simulation, budget *snapshot.Budget, namespace stri
 		}
 		b.spent[key] = spent
 	}
-	for _, pod := range b.early {
-		if pod.Namespace == namespace && s.evicted[pod] > s.moment && budget.Selector.Matches(pod.Labels) && !budget.Disrupted[pod.Name] {
+	for _, planned := range b.early[budget] {
+		if planned > s.moment {
 			spent++
 		}
 	}
@@ -73,27 +74,32 @@ func (b *budgets) ready(s *simulation) map[*snapshot.Budget]int32 {
 	return b.recovered
 }
 
-// spendEarly counts a victim that the change evicts later on, if it is ready.
-func (b *budgets) spendEarly(pod *snapshot.Pod) {
-	if pod.Ready {
-		b.early = append(b.early, pod)
+// spendEarly counts a victim that the change would evict later on.
+func (b *budgets) spendEarly(s *simulation, pod *snapshot.Pod) {
+	if b.early == nil {
+		b.early = map[*snapshot.Budget][]int64{}
 	}
+	b.disrupt(s, pod, func(budget *snapshot.Budget) { b.early[budget] = append(b.early[budget], s.evicted[pod]) })
 }
 
-// spend counts a victim, if it is ready: PodDisruptionBudgets count no others as healthy
-// (k8s.io/kubernetes v1.37.2 pkg/controller/disruption/disruption.go, countHealthyPods).
+// spend counts a victim.
 func (b *budgets) spend(s *simulation, pod *snapshot.Pod) {
+	if b.preempted == nil {
+		b.preempted = map[*snapshot.Budget]int32{}
+	}
+	b.disrupt(s, pod, func(budget *snapshot.Budget) { b.preempted[budget]++ })
+}
+
+// disrupt calls do with the PodDisruptionBudgets that have one healthy pod less without a pod: none for one that is not ready
+// (k8s.io/kubernetes v1.37.2 pkg/controller/disruption/disruption.go, countHealthyPods).
+func (b *budgets) disrupt(s *simulation, pod *snapshot.Pod, do func(*snapshot.Budget)) {
 	if !pod.Ready {
 		return
 	}
 	for _, budget := range s.snapshot.Budgets.Covering(pod) {
-		if budget.Disrupted[pod.Name] {
-			continue
+		if !budget.Disrupted[pod.Name] {
+			do(budget)
 		}
-		if b.preempted == nil {
-			b.preempted = map[*snapshot.Budget]int32{}
-		}
-		b.preempted[budget]++
 	}
 }
 

@@ -23,6 +23,18 @@ func TestSimulate_anOrderedStatefulSetWaitsForNoPodThatIsGone(t *testing.T) {
 	if g := out.Of(evicted[1].Pod); g.Fate != DependsOnOrder {
 		t.Errorf("db-0 may stay, and what replaces db-1 is %s", g.Fate)
 	}
+	// One that is terminating is there until it is gone, whoever takes its room.
+	w = newWorld(having(node("n1"), 20, 20), having(node("n2"), 4, 4), having(node("n3"), 9, 9)).
+		run(pod("db-0", "n2", db, asking(4, 4), terminating), pod("db-1", "n1", db, asking(1, 1))).run(replicas("high", "n1", 1, asking(4, 4), priority(10), selecting("kubernetes.io/hostname", "n2"))...).
+		run(replicas("later", "n1", 1, asking(1, 1))...)
+	evicted = append(w.ordered("n1"), Eviction{Pod: w.named(t, "db-0"), Scheduling: &snapshot.Scheduling{}, Ordered: true})
+	evicted[2].After = 10
+	s := newSimulation(New(w.Snapshot, gone("n1"), false), evicted)
+	for order := range Orders {
+		if s.run(1, order); s.replacements[0].node >= 0 && s.replacements[0].since < terminatingGone {
+			t.Errorf("order %d: db-1 is created after %ds", order, s.replacements[0].since)
+		}
+	}
 	// Preemption evicts both.
 	w = newWorld(having(node("n1"), 9, 9), having(node("n2"), 8, 8), having(node("n3"), 7, 7)).
 		run(pod("db-0", "n2", db, asking(3, 3), unready), pod("db-1", "n2", db, asking(3, 3))).run(replicas("high", "n1", 1, asking(8, 8), priority(10))...)
@@ -52,6 +64,26 @@ func TestSimulate_aVictimThatTheChangeEvictsLaterIsReplacedNow(t *testing.T) {
 	evicted[2].After = 60
 	if got := New(w.Snapshot, gone("n1"), false).Simulate(evicted, Orders, 1); got.of(t, "free").Preempted != exactly(1) || got.Preempted != exactly(1) {
 		t.Errorf("%q are preempted, want that of free", got.victims())
+	}
+}
+
+// Where an order does not evict high, which is not known, the change evicts v, and nothing is left of the order before.
+func TestSimulate_anEarlyReplacementIsThatOfOneOrder(t *testing.T) {
+	t.Parallel()
+	w := newWorld(having(node("n1"), 20, 20), having(node("n2"), 8, 8), having(node("n3"), 4, 4)).
+		run(replicas("high", "n1", 1, asking(8, 8), priority(10))...).run(replicas("v", "n2", 1, asking(4, 4), app("a"))...).protect("a", 1)
+	evicted := append(w.evictAll("n1"), w.evictAll("n2")...)
+	evicted[0].Unsure, evicted[1].After = true, 60
+	s := newSimulation(New(w.Snapshot, gone("n1"), false), evicted)
+	for order, want := range map[int]struct {
+		since   int64
+		allowed int32
+	}{0: {0, 0}, 1: {60, 1}, 3: {0, 0}, 4: {60, 1}} {
+		s.run(1, order)
+		s.moment, s.recovers = 0, false
+		if v, allowed := s.replacements[1], s.budgets.allowed(s, &w.Budgets["app"][0], "app"); v.since != want.since || v.node < 0 || allowed != want.allowed {
+			t.Errorf("order %d: it is created at %d, want %d, and its PodDisruptionBudget allows %d, want %d", order, v.since, want.since, allowed, want.allowed)
+		}
 	}
 }
 

@@ -318,7 +318,7 @@ func (s *simulation) preemptPlanned(pod *snapshot.Pod) {
 	if pod.Terminating {
 		return
 	}
-	s.budgets.spendEarly(pod)
+	s.budgets.spendEarly(s, pod)
 	if r := s.replacing[pod]; r != nil {
 		if s.due(r, s.moment); r.after <= s.moment {
 			s.create(r)

@@ -83,9 +83,9 @@ func (q *quotas) of(s *simulation, pod *snapshot.Pod) *charge {
 		counts, certain := all[i].Counts(demand)
 		for _, l := range all[i].Limits {
 			lacks := demand.Lacks(l.Resource)
-			holds, known := usedOf(&all[i], running, l.Resource)
+			holds, sure := usedOf(&all[i], running, l.Resource)
 			switch {
-			case !counts && known:
+			case !counts && sure:
 				c.limits, c.asks, c.holds = append(c.limits, at), append(c.asks, 0), append(c.holds, holds)
 			case !counts:
 			case !certain || lacks && s.snapshot.LimitRanges == nil:
@@ -167,9 +167,11 @@ func (q *quotas) admit(s *simulation, pod *snapshot.Pod) *Refusal {
 	return nil
 }
 
-// byQuota reports whether a quota has refused the pod. Its controller tries again
+// byQuota reports whether a quota has refused the pod for lack of room. Its controller tries again
 // (k8s.io/kubernetes v1.37.2 pkg/controller/replicaset/replica_set.go, syncReplicaSet).
-func (r *replacement) byQuota() bool { return !r.created && r.refused != nil && r.refused.Quota != "" }
+func (r *replacement) byQuota() bool {
+	return !r.created && !r.ended && r.refused != nil && r.refused.Quota != "" && !r.refused.Unset
+}
 
 // Refusal is why admission refuses a pod: its namespace, a LimitRange, a ResourceQuota, or a PriorityClass that is gone.
 type Refusal struct {

@@ -29,14 +29,19 @@ type unreadyPod struct {
 }
 
 // before returns the first pod that is there and that the controller of a pod's set waits for before it creates the pod, nil
-// for none. One that this order has evicted is gone, by preemption or since it is not known whether the change evicts it.
+// for none. It does not wait for one that this order has evicted, where what replaces that one is known: this is waited for.
 func (s *simulation) before(r *replacement) *snapshot.Pod {
 	for _, one := range r.set.unready {
-		if one.ordinal < r.ordinal && s.moment < one.until && !s.isPreempted[one.pod] {
+		if one.ordinal < r.ordinal && s.moment < one.until && !(s.isPreempted[one.pod] && r.set.replaces(one.pod)) {
 			return one.pod
 		}
 	}
 	return nil
+}
+
+// replaces reports whether one of the set's pods to place replaces a pod. That of a terminating one comes once it is gone.
+func (s *statefulSet) replaces(pod *snapshot.Pod) bool {
+	return !pod.Terminating && slices.ContainsFunc(s.pods, func(r *replacement) bool { return r.pod == pod })
 }
 
 // waits reports whether the controller of a StatefulSet does not create a pod yet: one before it is

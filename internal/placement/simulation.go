@@ -36,7 +36,7 @@ type simulation struct {
 	// first fixed ones.
 	replacements []*replacement
 	fixed        int
-	// replacing leads from the pods that the change evicts to what replaces them.
+	// replacing leads from the pods that are evicted, or may be, to what replaces them.
 	replacing map[*snapshot.Pod]*replacement
 	// nominated are those that had a nominated node before.
 	nominated []*replacement

@@ -68,7 +68,12 @@ func (c *charge) add(asked []int64) {
 
 // exceeds reports whether more is asked of one of the pod's limits than is left.
 func (c *charge) exceeds(asked, left []int64) bool {
-	return slices.ContainsFunc(c.limits, func(at int) bool { return left[at] < asked[at] })
+	for i, at := range c.limits {
+		if c.asks[i] > 0 && left[at] < asked[at] {
+			return true
+		}
+	}
+	return false
 }
 
 // holdTurns has them create no pods before their turns come at this moment.

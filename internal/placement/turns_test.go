@@ -6,6 +6,8 @@ package placement
 import (
 	"testing"
 
+	corev1 "k8s.io/api/core/v1"
+
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
 )
 
@@ -74,11 +76,16 @@ func TestTurns_whoTakesThem(t *testing.T) {
 		"a workload that other pods leave too little for": {of("pods", 3, 4), nil, 1},
 		"one while an overdue pod stays":                  {of("count/pods", 3, 4), []podOption{overdue}, 1},
 	} {
-		w := newWorld(having(node("n1"), 100, 100), having(node("n2"), 100, 100)).run(replicas("web", "n1", 3, asking(1, 1))...)
+		// Those of apart have a PriorityClass, which only the second quota counts.
+		w := newWorld(having(node("n1"), 100, 100), having(node("n2"), 100, 100)).run(replicas("web", "n1", 3, asking(1, 1))...).
+			run(replicas("apart", "n1", 2, asking(1, 1), classed("c", 0))...)
+		w.PriorityClasses = snapshot.PriorityClasses{"c": {}}
 		if tt.stays != nil {
 			w = w.run(replicas("old", "n2", 1, append(tt.stays, asking(1, 1))...)...)
 		}
-		w.Quotas = snapshot.Quotas{"app": {quota("q", nil, tt.limit)}}
+		own := quota("q", nil, tt.limit)
+		own.Scopes = []corev1.ScopedResourceSelectorRequirement{{ScopeName: corev1.ResourceQuotaScopePriorityClass, Operator: corev1.ScopeSelectorOpDoesNotExist}}
+		w.Quotas = snapshot.Quotas{"app": {own, quota("apart", []corev1.ResourceQuotaScope{corev1.ResourceQuotaScopePriorityClass}, of("pods", 2, 2))}}
 		if s := newSimulation(New(w.Snapshot, gone("n1"), false), w.evictAll("n1")); len(s.turns.short) != tt.want {
 			t.Errorf("%s: %d workloads take turns", name, len(s.turns.short))
 		}
