@@ -23,7 +23,7 @@ func TestSimulate_anOrderedStatefulSetWaitsForNoPodThatIsGone(t *testing.T) {
 	if g := out.Of(evicted[1].Pod); g.Fate != DependsOnOrder {
 		t.Errorf("db-0 may stay, and what replaces db-1 is %s", g.Fate)
 	}
-	// One that is terminating is there until it is gone, whoever takes its room.
+	// One that is terminating is there until it is gone, also while another pod has its room.
 	w = newWorld(having(node("n1"), 20, 20), having(node("n2"), 4, 4), having(node("n3"), 9, 9)).
 		run(pod("db-0", "n2", db, asking(4, 4), terminating), pod("db-1", "n1", db, asking(1, 1))).run(replicas("high", "n1", 1, asking(4, 4), priority(10), selecting("kubernetes.io/hostname", "n2"))...).
 		run(replicas("later", "n1", 1, asking(1, 1))...)
@@ -67,7 +67,7 @@ func TestSimulate_aVictimThatTheChangeEvictsLaterIsReplacedNow(t *testing.T) {
 	}
 }
 
-// Where an order does not evict high, which is not known, the change evicts v, and nothing is left of the order before.
+// An order that does not evict high, which is not known, has the change evict v, and nothing is left of the order before.
 func TestSimulate_anEarlyReplacementIsThatOfOneOrder(t *testing.T) {
 	t.Parallel()
 	w := newWorld(having(node("n1"), 20, 20), having(node("n2"), 8, 8), having(node("n3"), 4, 4)).

@@ -32,7 +32,7 @@ type unreadyPod struct {
 // for none. It does not wait for one that this order has evicted, where what replaces that one is known: this is waited for.
 func (s *simulation) before(r *replacement) *snapshot.Pod {
 	for _, one := range r.set.unready {
-		if one.ordinal < r.ordinal && s.moment < one.until && !(s.isPreempted[one.pod] && r.set.replaces(one.pod)) {
+		if one.ordinal < r.ordinal && s.moment < one.until && (!s.isPreempted[one.pod] || !r.set.replaces(one.pod)) {
 			return one.pod
 		}
 	}
