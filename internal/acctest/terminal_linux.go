@@ -7,14 +7,11 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"regexp"
 	"strings"
 	"syscall"
 
 	"golang.org/x/sys/unix"
 )
-
-var colours = regexp.MustCompile("\x1b\\[[0-9;]*m")
 
 // InTerminal runs a command that must succeed in a terminal of so many columns, and returns the lines that it prints there,
 // without colours.

@@ -9,7 +9,10 @@ import (
 )
 
 // Colours of a terminal, and the frame around a diagnostic.
-var decoration = regexp.MustCompile("\x1b\\[[0-9;]*m|[│╷╵]")
+var (
+	colours    = regexp.MustCompile("\x1b\\[[0-9;]*m")
+	decoration = regexp.MustCompile(colours.String() + "|[│╷╵]")
+)
 
 // Unfold returns what a command line has printed without colours and frames, and with
 // one space where it has broken a line.
