@@ -9,7 +9,8 @@ import (
 	"testing"
 )
 
-// testsEnv chooses the tests: "all" includes those that only "make test-all" runs.
+// testsEnv chooses the tests: "long" includes those that are too long for the race detector, and "all"
+// those that only "make test-all" runs as well.
 const testsEnv = "KUBETAINT_TESTS"
 
 // All reports whether the exhaustive tests run.
@@ -25,11 +26,12 @@ func Exhaustive(t testing.TB) {
 }
 
 // TooLong skips a test on the in-memory API server that has more cases than "make
-// test-unit" has time for, under the race detector: "make test" runs it.
+// test-unit" has time for, under the race detector. "make test-long" runs it without, as a part of
+// "make test", and "make test-all" with it.
 func TooLong(t testing.TB) {
 	t.Helper()
-	if os.Getenv("TF_ACC") == "" {
-		t.Skip("too long for \"make test-unit\": set TF_ACC=1, or run \"make test\"")
+	if os.Getenv("TF_ACC") == "" && os.Getenv(testsEnv) == "" {
+		t.Skip("too long for \"make test-unit\": run \"make test-long\"")
 	}
 }
 

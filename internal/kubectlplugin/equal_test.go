@@ -28,6 +28,7 @@ import (
 // tolerations, and the words about a drain with the warning of the action.
 func TestPlugin_saysWhatTheProviderSaysOnRandomClusters(t *testing.T) {
 	t.Parallel()
+	acctest.TooLong(t)
 	const clusters = 50
 	var seen tally
 	t.Cleanup(func() {

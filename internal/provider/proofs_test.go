@@ -144,6 +144,13 @@ func declaredTests(t *testing.T) map[string]tier {
 // tierOf reads the tier of a test off its name and its body.
 func tierOf(f *ast.FuncDecl) tier {
 	if !strings.HasPrefix(f.Name.Name, "TestAcc") {
+		tooLong := func(s ast.Stmt) bool {
+			e, ok := s.(*ast.ExprStmt)
+			return ok && called(e.X) == "TooLong"
+		}
+		if slices.ContainsFunc(f.Body.List, tooLong) {
+			return acceptance
+		}
 		return unit
 	}
 	out := acceptance

@@ -25,6 +25,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/acctest"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/recorded"
 )
 
@@ -235,6 +236,7 @@ const maxBytesOfPod = 30 << 20 / 150_000
 
 func TestWrite_fiveThousandPodsAreSmall(t *testing.T) {
 	t.Parallel()
+	acctest.TooLong(t)
 	const pods = 5_000
 	file, summary := record(t, &randomCluster{pods: pods}, recorded.Options{})
 	if summary.Pods != pods || summary.Nodes != pods/podsOfNode {

@@ -15,6 +15,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/acctest"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/recorded"
 )
 
@@ -41,6 +42,7 @@ func taken(f func()) uint64 {
 
 // TestRead_theObjectsOfAllKindsAreBounded reads small files of many small objects, of one kind and of several.
 func TestRead_theObjectsOfAllKindsAreBounded(t *testing.T) { //nolint:paralleltest // It measures memory.
+	acctest.TooLong(t)
 	const each = 500_000
 	for name, tt := range map[string]struct {
 		object string

@@ -15,6 +15,7 @@ import (
 
 	"sigs.k8s.io/yaml"
 
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/acctest"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/recorded"
 )
 
@@ -136,6 +137,7 @@ func TestOpen_anUnreadableFileOfAKindThatIsReadIsAnError(t *testing.T) {
 }
 
 func TestOpen_largeFilesTakeBoundedMemory(t *testing.T) { //nolint:paralleltest // It measures memory.
+	acctest.TooLong(t)
 	const size = 9 << 20
 	for _, tt := range []struct{ name, before, item, after, want string }{
 		{"numbers.json", `{"kind":"List","items":[`, "1,", "1]}", "item 1 of a list is no object"},

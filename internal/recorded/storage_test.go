@@ -17,6 +17,7 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/apimachinery/pkg/labels"
 
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/acctest"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/kube"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/placement"
@@ -141,6 +142,7 @@ var outcomes = cmp.Options{cmpopts.IgnoreUnexported(placement.Outcome{}), cmpopt
 // nodes, for the same reasons, of the cluster, its recording and its files. Hashed names change no number.
 func TestWrite_volumesDecideInARecordingAsInTheCluster(t *testing.T) {
 	t.Parallel()
+	acctest.TooLong(t)
 	const seeds = 60
 	var storage, unmodelled, pending, placed int
 	for seed := range uint64(seeds) {

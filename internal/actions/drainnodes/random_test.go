@@ -20,6 +20,7 @@ const clusters = 30
 // a pod.
 func TestDrainNodes_inRandomClusters(t *testing.T) {
 	t.Parallel()
+	acctest.TooLong(t)
 	seen := newTally(t, enough)
 	for seed := range uint64(clusters) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {

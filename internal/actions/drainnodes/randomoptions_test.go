@@ -18,6 +18,7 @@ import (
 // TestDrainNodes_ofSelectedPodsInRandomClusters evicts no other pod, and ends where the plan says so.
 func TestDrainNodes_ofSelectedPodsInRandomClusters(t *testing.T) {
 	t.Parallel()
+	acctest.TooLong(t)
 	seen := newTally(t, map[string]int{"selected pods": 40, "other pods": 40, "drains that do not end": 2, "drains that end": 15})
 	for seed := range uint64(clusters) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
@@ -34,6 +35,7 @@ func TestDrainNodes_ofSelectedPodsInRandomClusters(t *testing.T) {
 // evictions.
 func TestDrainNodes_withoutEvictionsInRandomClusters(t *testing.T) {
 	t.Parallel()
+	acctest.TooLong(t)
 	seen := newTally(t, map[string]int{"selected pods": 80, "drains that evictions would not end": 6, "drains that end": clusters, "drains past a PodDisruptionBudget": 5})
 	for seed := range uint64(clusters) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {

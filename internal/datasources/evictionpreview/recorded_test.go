@@ -25,6 +25,7 @@ import (
 // of the predictions, and then of a recording of each: every field of the answers is the same.
 func TestRecorded_previewsAreThoseOfTheCluster(t *testing.T) {
 	t.Parallel()
+	acctest.TooLong(t)
 	var pods, volumes atomic.Int64
 	t.Cleanup(func() {
 		if n, m := pods.Load(), volumes.Load(); (n < 15*manySeeds || m < manySeeds) && !t.Failed() {

@@ -49,6 +49,7 @@ func (p *pool) monitoring(taints string, more map[string]any) map[string]any {
 // there, and after a destroy the text is what it was.
 func TestDedicatedNodes_monitoring(t *testing.T) {
 	t.Parallel()
+	acctest.TooLong(t)
 	for name, text := range map[string]string{"written by hand": monitored, "not there": ""} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -47,6 +47,7 @@ func requested(t *testing.T, phase string, audit *acctest.Audit) (total int, cou
 // 30,000 pods. Reading all pods takes 26.
 func TestNodeTaints_plansReadChangedNodesFirst(t *testing.T) {
 	t.Parallel()
+	acctest.TooLong(t)
 	acctest.CountsRequests(t)
 	acctest.OnFake(t, func(t *testing.T, c *acctest.Cluster) {
 		crowd(t, c)
@@ -82,6 +83,7 @@ func TestNodeTaints_plansReadChangedNodesFirst(t *testing.T) {
 // pods alone, and the others share a list of all pods.
 func TestNodeTaints_manyResourcesShareTheRule(t *testing.T) {
 	t.Parallel()
+	acctest.TooLong(t)
 	acctest.CountsRequests(t)
 	acctest.OnFake(t, func(t *testing.T, c *acctest.Cluster) {
 		crowd(t, c)
@@ -114,6 +116,7 @@ func TestNodeTaints_manyResourcesShareTheRule(t *testing.T) {
 // limit is to be held it lists all pods before its first write, and follows them.
 func TestNodeTaints_appliesReadAllPodsForLimits(t *testing.T) {
 	t.Parallel()
+	acctest.TooLong(t)
 	acctest.CountsRequests(t)
 	acctest.OnFake(t, func(t *testing.T, c *acctest.Cluster) {
 		crowd(t, c)

@@ -19,6 +19,7 @@ import (
 // configuration that named them: what the resource has not given up goes with a later apply.
 func TestHeldLists_whatIsStillItsOwnGoes(t *testing.T) {
 	t.Parallel()
+	acctest.TooLong(t)
 	for what, leave := range map[string]func(t *testing.T, s replay, i *acctest.Instance, apply func(i *acctest.Instance, config map[string]any)){
 		"after an apply": func(*testing.T, replay, *acctest.Instance, func(*acctest.Instance, map[string]any)) {},
 		"of a state without held lists": func(t *testing.T, _ replay, i *acctest.Instance, _ func(*acctest.Instance, map[string]any)) {

@@ -29,6 +29,7 @@ import (
 // restore none of these.
 func TestHostileMarks(t *testing.T) {
 	t.Parallel()
+	acctest.TooLong(t)
 	for _, s := range hostileSubjects() {
 		if s.action || s.typeName == "toleration_policy" || s.strategy == "admission" || !due(s) {
 			continue

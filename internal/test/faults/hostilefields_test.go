@@ -31,6 +31,7 @@ const spoofAzure = "##vso[task.setvariable variable=told]" + spoof
 // field managers. No warning, error or attribute prints one as it is.
 func TestHostileText_ofObjects(t *testing.T) {
 	t.Parallel()
+	acctest.TooLong(t)
 	for _, s := range hostileSubjects() {
 		if s.action || !due(s) {
 			continue

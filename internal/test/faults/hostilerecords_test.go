@@ -74,7 +74,8 @@ type settled struct {
 // state and configuration do not name, and names an object whose record it cannot read.
 func TestHostileRecords(t *testing.T) {
 	t.Parallel()
-	from, count := chosenSeeds(t, 12, 400)
+	acctest.TooLong(t)
+	from, count := chosenSeeds(t, 8, 400)
 	for _, s := range hostileSubjects() {
 		if !due(s) && s.strategy != "a ConfigMap" {
 			continue

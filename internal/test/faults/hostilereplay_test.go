@@ -22,6 +22,7 @@ import (
 // them there: they stay.
 func TestHostileMarksWrittenBack(t *testing.T) {
 	t.Parallel()
+	acctest.TooLong(t)
 	const (
 		damagedElsewhere = "the record of another node has been damaged all the time"
 		unnamed          = "the configuration does not name them any more"

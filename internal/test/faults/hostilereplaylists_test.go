@@ -39,6 +39,7 @@ type replay struct {
 // stay.
 func TestHostileMarksWrittenBack_onLists(t *testing.T) {
 	t.Parallel()
+	acctest.TooLong(t)
 	for name, s := range replays() {
 		for _, destroys := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s destroy=%t", name, destroys), func(t *testing.T) {
@@ -129,6 +130,7 @@ func replays() map[string]replay {
 // that of the taint, which believes the other one's marks, takes it away.
 func TestHostileMarksWrittenBack_whatRetired(t *testing.T) {
 	t.Parallel()
+	acctest.TooLong(t)
 	web := object{"kind": "Deployment", "namespace": "shop", "name": "web"}
 	tainting := func(key string) object {
 		return object{"node_name": "n3", "taints": []any{taint(key, "a", "NoSchedule")}}

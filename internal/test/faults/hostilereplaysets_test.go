@@ -26,6 +26,7 @@ import (
 // template and on the machines.
 func TestHostileMarksWrittenBack_onMachineSets(t *testing.T) {
 	t.Parallel()
+	acctest.TooLong(t)
 	for _, typeName := range []string{"machine_set_taints", "dedicated_nodes"} {
 		config := func(key, label, strategy string) map[string]any {
 			where, taints := object{"namespace": "machines", "name": "ms", "rollout": rollouts[strategy]}, []any{taint(key, "a", "NoSchedule")}

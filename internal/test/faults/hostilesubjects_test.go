@@ -61,7 +61,7 @@ func hostileSubjects() []subject {
 	out = append(out, subject{
 		typeName: "workload_tolerations", strategy: createdStrategy,
 		world: func(api *fakeapi.Server) {
-			monitoring("")(api)
+			monitoring("openshift-monitoring", "cluster-monitoring-config", "")(api)
 			api.Add(&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "openshift-monitoring", Name: "cluster-monitoring-config"}})
 		},
 		first:  object{"workload": empty, "tolerations": []any{toleration("team", "a")}},

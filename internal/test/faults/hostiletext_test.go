@@ -34,6 +34,7 @@ func spoofs(text string) bool {
 // the owner of each mark: no warning, error or attribute prints it as it is.
 func TestHostileText(t *testing.T) {
 	t.Parallel()
+	acctest.TooLong(t)
 	for _, s := range hostileSubjects() {
 		if s.action || !due(s) {
 			continue

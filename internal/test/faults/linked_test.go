@@ -62,6 +62,7 @@ type linked struct {
 // states by then differs: nothing, or what was done. The next run ends as the undisturbed one.
 func TestFaults_aLinkedPairLeavesNothingThatRetires(t *testing.T) {
 	t.Parallel()
+	acctest.TooLong(t)
 	workload := object{"kind": "Deployment", "namespace": "shop", "name": "web"}
 	both := object{"workload": workload, "tolerations": []any{toleration("team", "a"), toleration("spot", "b")}}
 	one := object{"workload": workload, "tolerations": []any{toleration("spot", "b")}}

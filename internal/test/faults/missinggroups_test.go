@@ -135,6 +135,7 @@ func withoutPods(namespace string) *appsv1.Deployment {
 // requests and time are exactly those without the label, also on MicroShift.
 func TestMissingGroups_costNothing(t *testing.T) {
 	t.Parallel()
+	acctest.TooLong(t)
 	for _, s := range subjects() {
 		if s.action || !slices.Contains(cheap, s.name()) {
 			continue
@@ -160,6 +161,7 @@ func TestMissingGroups_costNothing(t *testing.T) {
 // is not there, so that nothing asks for its ConfigMaps.
 func TestServedGroups_costOneListOfEachKind(t *testing.T) {
 	t.Parallel()
+	acctest.TooLong(t)
 	const operators = "openshift-ingress-operator"
 	for _, s := range subjects() {
 		if s.action || !slices.Contains(cheap, s.name()) {

@@ -71,6 +71,7 @@ func editSets(api *fakeapi.Server, name string, change func(u *unstructured.Unst
 // marker of a rollout on it, by the id alone; or it joins the selector in the apply of a change.
 func TestOtherSets_machinesStayAsTheyAre(t *testing.T) {
 	t.Parallel()
+	acctest.TooLong(t)
 	for _, strategy := range []string{"in_place", "rolling", "surge", "scale_to_zero"} {
 		for _, how := range []string{"forged", "forged after an import", "forged after a loss", "joins"} {
 			for _, destroys := range []bool{false, true} {

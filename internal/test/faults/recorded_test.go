@@ -19,6 +19,7 @@ import (
 // cluster: the plan and what it says are those of the cluster. An apply is refused, and so are actions.
 func TestRecorded_plansAreThoseOfTheCluster(t *testing.T) {
 	t.Parallel()
+	acctest.TooLong(t)
 	messages.Expect(t, "Unable to apply from a snapshot")
 	for _, s := range subjects() {
 		for _, o := range s.operations() {

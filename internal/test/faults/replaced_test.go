@@ -19,6 +19,7 @@ import (
 // new object cannot adopt what the old one owns, the create is refused, and writes nothing.
 func TestApply_aReplacementRestartsNoPodMoreOftenThanItsChange(t *testing.T) {
 	t.Parallel()
+	acctest.TooLong(t)
 	for _, s := range subjects() {
 		if s.action {
 			continue

@@ -21,6 +21,9 @@ type subject struct {
 	action        bool
 	// evicts is set where taints may delete pods.
 	evicts bool
+	// alike is set where another subject takes the same way through the provider: it is tried by
+	// "make test-faults" and "make test-all" alone.
+	alike bool
 }
 
 func (s subject) name() string {

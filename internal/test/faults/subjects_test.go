@@ -4,6 +4,8 @@
 package faults_test
 
 import (
+	"slices"
+
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -11,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/utils/ptr"
 
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/acctest"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/test/fakeapi"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/test/fakeapi/controllers"
@@ -61,12 +64,18 @@ func subjects() []subject {
 			first: object{"node_selector": "pool=x", "pod_selector": "app=web", "disable_eviction": true},
 		},
 	}
-	for strategy, text := range map[string]string{"a ConfigMap": "# kept\nthanosQuerier: {logLevel: info, tolerations: [{key: foreign, operator: Exists}]}\n", "a ConfigMap that is not there": ""} {
-		of := object{"kind": "ConfigMap", "namespace": "openshift-monitoring", "name": "cluster-monitoring-config"}
+	for strategy, of := range map[string]struct {
+		namespace, name, text string
+	}{
+		"a ConfigMap":                   {"openshift-user-workload-monitoring", "user-workload-monitoring-config", "# kept\nthanosRuler: {logLevel: info, tolerations: [{key: foreign, operator: Exists}]}\n"},
+		"a ConfigMap of ten components": {"openshift-monitoring", "cluster-monitoring-config", "# kept\nthanosQuerier: {logLevel: info, tolerations: [{key: foreign, operator: Exists}]}\n"},
+		"a ConfigMap that is not there": {"openshift-monitoring", "cluster-monitoring-config", ""},
+	} {
+		workload := object{"kind": "ConfigMap", "namespace": of.namespace, "name": of.name}
 		out = append(out, subject{
-			typeName: "workload_tolerations", strategy: strategy, world: monitoring(text),
-			first:  object{"workload": of, "tolerations": []any{toleration("team", "a")}},
-			second: object{"workload": of, "tolerations": []any{toleration("team", "b")}},
+			typeName: "workload_tolerations", strategy: strategy, world: monitoring(of.namespace, of.name, of.text), alike: strategy != "a ConfigMap",
+			first:  object{"workload": workload, "tolerations": []any{toleration("team", "a")}},
+			second: object{"workload": workload, "tolerations": []any{toleration("team", "b")}},
 		})
 	}
 	for _, kind := range []string{"Deployment", "StatefulSet", "DaemonSet"} {
@@ -76,7 +85,7 @@ func subjects() []subject {
 			first:  object{"workload": workload, "tolerations": []any{toleration("team", "a")}},
 			second: object{"workload": workload, "tolerations": []any{toleration("team", "b")}},
 		}, subject{
-			typeName: "dedicated_nodes", strategy: "nodes for a " + kind, world: shop(kind),
+			typeName: "dedicated_nodes", strategy: "nodes for a " + kind, world: shop(kind), alike: kind != "Deployment",
 			first: object{
 				"node_selector": "pool=x", "taints": []any{taint("team", "a", "NoExecute")}, "labels": object{"dedicated": "a"},
 				"workloads": []any{object{"kind": kind, "namespace": "shop", "name": "web", "pin": true}},
@@ -98,7 +107,7 @@ func subjects() []subject {
 			first:  object{"namespace": "machines", "name": "ms", "taints": []any{taint("team", "a", "NoSchedule")}, "rollout": rollout},
 			second: object{"namespace": "machines", "name": "ms", "taints": []any{taint("team", "b", "NoSchedule")}, "rollout": rollout},
 		}, subject{
-			typeName: "dedicated_nodes", strategy: "machine_sets " + strategy, kinds: controllers.MachineAPI, world: pool,
+			typeName: "dedicated_nodes", strategy: "machine_sets " + strategy, kinds: controllers.MachineAPI, world: pool, alike: rollout["wait_for"] != nil,
 			first: object{
 				"machine_sets": object{"namespace": "machines", "name": "ms", "rollout": rollout}, "taints": []any{taint("team", "a", "NoSchedule")}, "labels": object{"dedicated": "a"},
 				"workloads": []any{object{"kind": "Deployment", "namespace": "shop", "name": "web"}},
@@ -116,7 +125,7 @@ func subjects() []subject {
 			first: object{"namespace": "machines", "name": "ms", "rollout": rollout},
 		})
 	}
-	return out
+	return slices.DeleteFunc(out, func(s subject) bool { return s.alike && !acctest.All() })
 }
 
 // admitting gives the nodes of the pool to all new pods of namespaces.
@@ -199,14 +208,12 @@ func drained(api *fakeapi.Server) {
 }
 
 // monitoring is OpenShift's monitoring with a text, "" for none, whose operator makes nothing.
-func monitoring(text string) func(api *fakeapi.Server) {
+func monitoring(namespace, name, text string) func(api *fakeapi.Server) {
 	return func(api *fakeapi.Server) {
 		shop("Deployment")(api)
-		api.Add(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "openshift-monitoring"}})
+		api.Add(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}})
 		if text != "" {
-			api.Add(&corev1.ConfigMap{
-				ObjectMeta: metav1.ObjectMeta{Namespace: "openshift-monitoring", Name: "cluster-monitoring-config"}, Data: map[string]string{"config.yaml": text},
-			})
+			api.Add(&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}, Data: map[string]string{"config.yaml": text}})
 		}
 	}
 }
