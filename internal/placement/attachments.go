@@ -14,7 +14,7 @@ import (
 // attachments are the CSI volumes that pods attach to their nodes.
 type attachments struct {
 	snapshot *snapshot.Snapshot
-	// uses is how many pods use a volume.
+	// uses is how many pods use a volume, those that are created included.
 	uses  map[*snapshot.CSIVolume]int
 	pods  map[*snapshot.Pod]*attached
 	known map[string]*attached
@@ -28,7 +28,7 @@ type attached struct {
 	shared []*snapshot.CSIVolume
 }
 
-func newAttachments(s *snapshot.Snapshot) attachments {
+func newAttachments(s *snapshot.Snapshot, evicted []Eviction) attachments {
 	a := attachments{snapshot: s, uses: map[*snapshot.CSIVolume]int{}, pods: map[*snapshot.Pod]*attached{}, known: map[string]*attached{}}
 	if s.Attachments == nil {
 		return a
@@ -44,6 +44,18 @@ func newAttachments(s *snapshot.Snapshot) attachments {
 		count(pods)
 	}
 	count(s.Waiting)
+	for i := range evicted {
+		pod := evicted[i].Pod
+		// A StatefulSet creates a pod once the old one is gone. Others may run both on one node for a while.
+		if evicted[i].Scheduling == nil || pod.Controller != nil && pod.Controller.StatefulSet() {
+			continue
+		}
+		for _, claim := range pod.Claims {
+			if v := s.Attachments.Volumes[pod.Namespace][claim]; v != nil {
+				a.uses[v]++
+			}
+		}
+	}
 	return a
 }
 

@@ -75,3 +75,26 @@ func TestAttachments_areUnknownWhereLimitsWereNotRead(t *testing.T) {
 		}
 	}
 }
+
+func TestAttachments_aNewPodSharesTheVolumeOfTheOneBesideIt(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		claim   string
+		missing Range
+	}{
+		"the same claim":       {"data", Range{}},
+		"a claim that is new":  {"other", Range{1, 1}},
+		"no claim of a volume": {"unbound", Range{}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			old := pod("p", "n2", claiming("data"), asking(1, 1))
+			w := newWorld(having(node("n2"), 8, 8)).attaching("ebs", 1, 0, "data", "other").run(old)
+			next := *old
+			next.Node, next.Claims = "", []string{tt.claim}
+			if got := New(w.Snapshot, Scenario{}, false).Simulate([]Eviction{{Pod: &next, Scheduling: old.Scheduling, Surplus: true}}, Orders, 1); got.Missing != tt.missing {
+				t.Errorf("missing %v of %+v", got.Missing, got.Workloads)
+			}
+		})
+	}
+}

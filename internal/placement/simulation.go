@@ -202,7 +202,7 @@ func newSimulation(f *Finder, evicted []Eviction) *simulation {
 		byKey: map[snapshot.WorkloadKey]int{}, groups: map[groupKey]*Group{}, sets: map[string]*statefulSet{}, isPreempted: map[*snapshot.Pod]bool{}, terminating: map[int32][]terminatingVictim{}, victims: map[*snapshot.Pod]Eviction{}, unfit: map[*snapshot.Pod]bool{}, denials: map[*snapshot.Pod]*Refusal{}, failures: newFailures(), unread: map[*snapshot.Pod]bool{}, isUndecided: map[*snapshot.Pod]*undecided{}, replacing: make(map[*snapshot.Pod]*replacement, len(evicted)), unmodelledRanges: map[string]bool{},
 		now: make([]nodeState, len(f.places)), order: make([]int32, len(f.places)), nodeNames: make([]uint64, len(f.places)), evictions: evicted,
 	}
-	s.attachments = newAttachments(s.snapshot)
+	s.attachments = newAttachments(s.snapshot, evicted)
 	for i, p := range s.places {
 		s.nodeNames[i] = nameOf(p.node.Name)
 	}
