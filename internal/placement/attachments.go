@@ -44,14 +44,13 @@ func newAttachments(s *snapshot.Snapshot, evicted []Eviction) attachments {
 		count(pods)
 	}
 	count(s.Waiting)
-	for i := range evicted {
-		pod := evicted[i].Pod
-		// A StatefulSet creates a pod once the old one is gone. Others may run both on one node for a while.
-		if evicted[i].Scheduling == nil || pod.Controller != nil && pod.Controller.StatefulSet() {
+	for _, e := range evicted {
+		// Others are created once the old pod is gone.
+		if !e.Surplus && !e.Arrives {
 			continue
 		}
-		for _, claim := range pod.Claims {
-			if v := s.Attachments.Volumes[pod.Namespace][claim]; v != nil {
+		for _, claim := range e.Pod.Claims {
+			if v := s.Attachments.Volumes[e.Pod.Namespace][claim]; v != nil {
 				a.uses[v]++
 			}
 		}

@@ -15,7 +15,7 @@ import (
 
 // one is in how many requests that write, and that only read, a fault is tried; oneSecond
 // in how many writes of the process that goes on it is killed as well. The first kill is
-// always tried at all of them. oneUnrefreshed is after how many kills of two resources the next
+// tried at all of them. oneUnrefreshed is after how many kills of two resources the next
 // run does not refresh.
 var (
 	one            = map[bool]int{true: 7, false: 49}

@@ -69,11 +69,11 @@ func subjects() []subject {
 	}{
 		"a ConfigMap":                   {"openshift-user-workload-monitoring", "user-workload-monitoring-config", "# kept\nthanosRuler: {logLevel: info, tolerations: [{key: foreign, operator: Exists}]}\n"},
 		"a ConfigMap of ten components": {"openshift-monitoring", "cluster-monitoring-config", "# kept\nthanosQuerier: {logLevel: info, tolerations: [{key: foreign, operator: Exists}]}\n"},
-		"a ConfigMap that is not there": {"openshift-monitoring", "cluster-monitoring-config", ""},
+		"a ConfigMap that is not there": {"openshift-user-workload-monitoring", "user-workload-monitoring-config", ""},
 	} {
 		workload := object{"kind": "ConfigMap", "namespace": of.namespace, "name": of.name}
 		out = append(out, subject{
-			typeName: "workload_tolerations", strategy: strategy, world: monitoring(of.namespace, of.name, of.text), alike: strategy != "a ConfigMap",
+			typeName: "workload_tolerations", strategy: strategy, world: monitoring(of.namespace, of.name, of.text), alike: strategy == "a ConfigMap of ten components",
 			first:  object{"workload": workload, "tolerations": []any{toleration("team", "a")}},
 			second: object{"workload": workload, "tolerations": []any{toleration("team", "b")}},
 		})
@@ -85,7 +85,7 @@ func subjects() []subject {
 			first:  object{"workload": workload, "tolerations": []any{toleration("team", "a")}},
 			second: object{"workload": workload, "tolerations": []any{toleration("team", "b")}},
 		}, subject{
-			typeName: "dedicated_nodes", strategy: "nodes for a " + kind, world: shop(kind), alike: kind != "Deployment",
+			typeName: "dedicated_nodes", strategy: "nodes for a " + kind, world: shop(kind), alike: kind == "DaemonSet",
 			first: object{
 				"node_selector": "pool=x", "taints": []any{taint("team", "a", "NoExecute")}, "labels": object{"dedicated": "a"},
 				"workloads": []any{object{"kind": kind, "namespace": "shop", "name": "web", "pin": true}},
