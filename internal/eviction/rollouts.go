@@ -23,6 +23,10 @@ type Rollout struct {
 	Planned Planned
 	// Wants is how many pods the workload is to have, 0 where that is not known. A rollout that is stuck has more.
 	Wants int
+	// Ordered is set for a StatefulSet that starts its pods one after the other: it deletes no further pod before all
+	// of those that it has deleted run again (k8s.io/kubernetes v1.37.2
+	// pkg/controller/statefulset/stateful_set_control.go, processReplica).
+	Ordered bool
 	// Labels are the labels that come to be required, nil for one that no longer is.
 	Labels map[string]*string
 	// Surge and Unavailable are its pace. Unavailable is negative where that is not known: all pods are replaced together.
@@ -243,7 +247,8 @@ func (r *rolling) progress(first bool) stage {
 }
 
 // inOrder returns the old pods in the order in which they go: those first that run nowhere, a StatefulSet's from the last
-// to the first.
+// to the first, and others that are not ready before those that are (k8s.io/kubernetes v1.37.2
+// pkg/controller/controller_utils.go, ActivePodsWithRanks).
 func (r *rolling) inOrder(rollout int, first bool) []*snapshot.Pod {
 	pods := slices.Clone(r.rollouts[rollout].Pods)
 	rank := func(p *snapshot.Pod) int {
@@ -254,6 +259,8 @@ func (r *rolling) inOrder(rollout int, first bool) []*snapshot.Pod {
 		case r.snapshot.Owner(p).StatefulSet():
 			_, ordinal, _ := snapshot.Ordinal(p.Name)
 			return -ordinal
+		case !p.Ready:
+			return math.MinInt + 1
 		case takes == first:
 			return 1
 		default:
@@ -276,18 +283,13 @@ func (r *rolling) takesNew(rollout int, old *snapshot.Pod) bool {
 }
 
 // created returns the old pods that are gone once so many new ones are available, and the new ones that may be created
-// by then. Old pods beyond the wanted number go first, and old and new ones together are never more than that and the surge.
+// by then.
 func (r *rolling) created(rollout int, olds []*snapshot.Pod, placed int, end bool) []placement.Eviction {
 	one := &r.rollouts[rollout]
-	waiting, size := 0, one.Size()
-	for waiting < len(olds) && olds[waiting].Node == "" {
-		waiting++
-	}
-	gone := min(len(olds), max(placed+one.Unavailable+len(olds)-size, waiting))
+	gone, next := one.pace(olds, placed, len(olds) > 0 && r.snapshot.Owner(olds[0]).StatefulSet())
 	if one.Unavailable < 0 || end {
-		gone = len(olds)
+		gone, next = len(olds), one.Size()
 	}
-	next := min(size, size+one.Surge-(len(olds)-gone))
 	var out []placement.Eviction
 	for i, pod := range olds[:gone] {
 		e := placement.Eviction{Pod: pod}
@@ -300,6 +302,28 @@ func (r *rolling) created(rollout int, olds []*snapshot.Pod, placed int, end boo
 		out = append(out, r.surplus(rollout, pod))
 	}
 	return out
+}
+
+// pace is how many old pods are gone once so many new ones are available, and how many new ones may be created by then.
+// Old pods beyond the wanted number go first, and old and new ones together are never more than that and the surge. A
+// pod that a ReplicaSet is to have and has not counts as an old one that goes first. A StatefulSet deletes all that run
+// nowhere.
+func (o *Rollout) pace(olds []*snapshot.Pod, placed int, statefulSet bool) (gone, next int) {
+	wants, absent, waiting := o.Size(), 0, 0
+	switch {
+	case statefulSet:
+		for waiting < len(olds) && olds[waiting].Node == "" {
+			waiting++
+		}
+		if o.Ordered && o.Unavailable > 0 {
+			placed -= placed % o.Unavailable
+		}
+	case o.Wants > 0:
+		wants, absent = o.Wants, max(0, o.Wants-len(olds))
+	}
+	old := len(olds) + absent
+	left := min(old, max(placed+o.Unavailable+old-wants, waiting))
+	return max(0, left-absent), min(o.Size(), wants+o.Surge-(old-left))
 }
 
 // take notes what a simulation has placed, the most of any order, or the least. Pods that new ones preempt are not

@@ -27,6 +27,12 @@ func wanted(pods int, r Rollout) Rollout {
 	return r
 }
 
+// ordered is a rollout of a StatefulSet that starts its pods one after the other.
+func ordered(r Rollout) Rollout {
+	r.Ordered = true
+	return r
+}
+
 // TestRoll has nodes g1 and g2 of the pool that each have room for two pods of one core, and c1 with room for any.
 func TestRoll(t *testing.T) {
 	t.Parallel()
@@ -39,6 +45,7 @@ func TestRoll(t *testing.T) {
 	hashed := func(p *snapshot.Pod) {
 		p.Rules = &snapshot.PodRules{Spread: []snapshot.SpreadConstraint{{MaxSkew: 1, MinDomains: 1, TopologyKey: corev1.LabelHostname, Selector: labels.Everything(), MatchLabelKeys: []string{"pod-template-hash"}}}}
 	}
+	unready := func(p *snapshot.Pod) { p.Ready = false }
 	low := func(n int, on string) *snapshot.Pod {
 		return pod(fmt.Sprintf("low-%d", n), on, asking(1, 0), ownedBy("ReplicaSet", "low"), selecting("pool", "gpu"))
 	}
@@ -86,6 +93,31 @@ func TestRoll(t *testing.T) {
 			// db-2 finds the room that none of the pool's pods has left.
 			rollouts: []Rollout{rolloutOf(0, 1, db(0, "g1"), db(1, "g1"), db(2, "c1"))}, others: []*snapshot.Pod{other("o1", "g2", asking(2, 0))},
 			want: []placement.Range{{Min: 3, Max: 3}}, all: placement.Range{Min: 3, Max: 3}, reason: "2 lack cpu (needs 1, none free), 1 does not match its node selector",
+		},
+		"one that starts its pods one after the other waits for all that it has deleted": {
+			// db-2 finds room, db-3 does not, and db-1 stays where it runs.
+			rollouts: []Rollout{ordered(rolloutOf(0, 2, db(0, "g1"), db(1, "g1"), db(2, "c1"), db(3, "c1")))}, others: []*snapshot.Pod{other("o1", "g2", asking(1, 0))},
+			want: []placement.Range{{Min: 3, Max: 3}}, all: placement.Range{Min: 3, Max: 3}, reason: "2 lack cpu (needs 1, none free), 1 does not match its node selector",
+		},
+		"one that starts them in parallel goes on for each that is ready": {
+			rollouts: []Rollout{rolloutOf(0, 2, db(0, "g1"), db(1, "g1"), db(2, "c1"), db(3, "c1"))}, others: []*snapshot.Pod{other("o1", "g2", asking(1, 0))},
+			want: []placement.Range{{Min: 1, Max: 1}}, all: placement.Range{Min: 1, Max: 1}, reason: "2 lack cpu (needs 1, none free), 1 does not match its node selector",
+		},
+		"pods of a Deployment that are not ready go first": {
+			rollouts: []Rollout{rolloutOf(0, 1, web(1, "c1", unready), web(2, "g1"), web(3, "g1"), web(4, "g2"))}, others: []*snapshot.Pod{other("o1", "g2", asking(1, 0))},
+			want: []placement.Range{{Min: 4, Max: 4}}, all: placement.Range{Min: 4, Max: 4}, reason: "2 lack cpu (needs 1, none free), 1 does not match its node selector",
+		},
+		"a Deployment keeps a pod that waits until a new one is available": {
+			rollouts: []Rollout{rolloutOf(1, 0, web(1, ""))}, quota: 1,
+			want: []placement.Range{{Min: 1, Max: 1}}, all: placement.Range{Min: 1, Max: 1},
+		},
+		"a Deployment with fewer pods than are wanted deletes none": {
+			rollouts: []Rollout{wanted(3, rolloutOf(0, 1, web(1, "g1"), web(2, "g1")))}, others: []*snapshot.Pod{other("o1", "g2", asking(2, 0))}, quota: 2,
+			want: []placement.Range{{Min: 2, Max: 2}}, all: placement.Range{Min: 2, Max: 2},
+		},
+		"a Deployment with fewer pods than are wanted makes the missing one first": {
+			rollouts: []Rollout{wanted(3, rolloutOf(0, 1, web(1, "g1"), web(2, "g1")))},
+			want:     []placement.Range{{}},
 		},
 		"two rollouts compete": {
 			rollouts: []Rollout{rolloutOf(1, 0, web(1, "c1"), web(2, "c1")), rolloutOf(0, 1, db(0, "c1"), db(1, "c1"), db(2, "c1"))},

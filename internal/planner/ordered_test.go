@@ -78,3 +78,18 @@ func TestOrder_knowsThePodManagementPoliciesThatWereRead(t *testing.T) {
 		t.Error("the shared snapshot has changed")
 	}
 }
+
+func TestStep_rolloutsKnowWhichSetsStartPodsOneAfterTheOther(t *testing.T) {
+	t.Parallel()
+	for _, ordered := range []bool{true, false} {
+		w := aWorkload(t, "StatefulSet", "db")
+		if ordered {
+			w.Ordered = []snapshot.WorkloadKey{w.Owner()}
+		}
+		p := aPod(t, w, "db-0", "a")
+		step := Step{Workload: w, Pods: []*snapshot.Pod{p}}
+		if got := step.rollouts(aSnapshot([]*snapshot.Node{aNode(t, "a", "gpu")}, p)); len(got) != 1 || got[0].Ordered != ordered {
+			t.Errorf("%+v", got)
+		}
+	}
+}

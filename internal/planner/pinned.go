@@ -111,7 +111,7 @@ func (s Step) rollouts(seen *snapshot.Snapshot) []eviction.Rollout {
 	for _, pod := range s.Pods {
 		key := snapshot.WorkloadKey{Namespace: pod.Namespace, Owner: seen.Owner(pod)}
 		if _, known := at[key]; !known {
-			one.Wants = wantsOf(s.Workload, key)
+			one.Wants, one.Ordered = wantsOf(s.Workload, key), slices.Contains(s.Workload.Ordered, key)
 			at[key], out = len(out), append(out, one)
 		}
 		out[at[key]].Pods = append(out[at[key]].Pods, pod)
