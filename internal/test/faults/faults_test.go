@@ -19,8 +19,8 @@ import (
 // run does not refresh.
 var (
 	one            = map[bool]int{true: 7, false: 49}
-	oneSecond      = 48
-	oneUnrefreshed = 12
+	oneSecond      = 16
+	oneUnrefreshed = 4
 )
 
 func init() {

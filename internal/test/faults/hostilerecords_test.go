@@ -75,7 +75,7 @@ type settled struct {
 func TestHostileRecords(t *testing.T) {
 	t.Parallel()
 	acctest.TooLong(t)
-	from, count := chosenSeeds(t, 8, 400)
+	from, count := chosenSeeds(t, 12, 400)
 	for _, s := range hostileSubjects() {
 		if !due(s) && s.strategy != "a ConfigMap" {
 			continue
