@@ -123,14 +123,14 @@ func (p Policy) constraints() (*admissionregistrationv1.MatchResources, error) {
 		}}},
 	}
 	if p.Match.NamespaceSelector != "" {
-		selector, err := metav1.ParseToLabelSelector(p.Match.NamespaceSelector)
+		selector, err := ObjectSelector(p.Match.NamespaceSelector)
 		if err != nil {
 			return nil, fmt.Errorf("namespace_selector: %w", err)
 		}
 		out.NamespaceSelector = selector
 	}
 	if p.Match.PodSelector != "" {
-		selector, err := metav1.ParseToLabelSelector(p.Match.PodSelector)
+		selector, err := ObjectSelector(p.Match.PodSelector)
 		if err != nil {
 			return nil, fmt.Errorf("pod_selector: %w", err)
 		}

@@ -91,6 +91,8 @@ type heldByBudget struct {
 	// broken are pods that are not ready, and whose place no drain gives to others. later are those whose
 	// node is drained after one with pods that the PDB is asked for.
 	broken, later []string
+	// live counts the pods that are there or come by themselves, completed those that are over.
+	live, completed int
 	// last is set where a pod that is not ready can be evicted as long as another one is ready.
 	last bool
 }
@@ -117,17 +119,35 @@ func noteBroken(s *snapshot.Snapshot, drained map[*snapshot.Pod]bool, held []*he
 	}
 	all := append(slices.Collect(maps.Values(s.Pods)), s.Waiting)
 	for _, p := range slices.Concat(all...) {
-		if p.Ready || p.Completed || p.Terminating || drained[p] && len(s.Budgets.Guarding(p)) == 0 {
-			continue
-		}
 		for _, b := range s.Budgets.Covering(p) {
 			if at := slices.IndexFunc(held, func(h *heldByBudget) bool { return h.budget == b }); at >= 0 {
-				held[at].noteUnready(p, drained[p])
+				held[at].note(s, p, drained[p])
 			}
 		}
 	}
 	for _, h := range held {
 		slices.Sort(h.broken)
+	}
+}
+
+// note counts a pod that the PDB covers.
+func (h *heldByBudget) note(s *snapshot.Snapshot, p *snapshot.Pod, drained bool) {
+	ofSet := p.Terminating && s.Owner(p).StatefulSet()
+	switch {
+	case p.Completed:
+		h.completed++
+		return
+	case p.Terminating && !ofSet:
+		// Its controller has created another one.
+		return
+	}
+	h.live++
+	switch unasked := drained && len(s.Budgets.Guarding(p)) == 0; {
+	case ofSet && p.Overdue:
+		// It keeps its place until its kubelet is there again, whether it was ready or not.
+		h.broken = append(h.broken, p.Key())
+	case !p.Ready && !p.Terminating && !unasked:
+		h.noteUnready(p, drained)
 	}
 }
 
@@ -175,21 +195,30 @@ func (h *heldByBudget) missing(r *Report) missing {
 
 // deadlock compares how many pods are missing together with how many the PDB allows.
 func (h *heldByBudget) deadlock(r *Report, last bool) (Deadlock, bool) {
+	name, broken, all := fmt.Sprintf("PodDisruptionBudget %q", h.namespace+"/"+h.budget.Name), len(h.broken), len(h.pods)+len(h.unasked)
+	if h.uncounted() {
+		return Deadlock{Why: fmt.Sprintf("%s allows no eviction, since its controller does not know how many pods are expected, and %s to be drained (%s). With a number in minAvailable, it need not",
+			name, isAre(len(h.pods)), h.asked())}, true
+	}
 	if h.budget.Most == nil {
 		return Deadlock{}, false
 	}
-	name, most, broken, all := fmt.Sprintf("PodDisruptionBudget %q", h.namespace+"/"+h.budget.Name), int(*h.budget.Most), len(h.broken), len(h.pods)+len(h.unasked)
+	absent, over := h.absent()
+	most := max(0, int(*h.budget.Most)-over)
 	if most == 0 {
-		pods := make([]string, len(h.pods))
-		for i, v := range h.pods {
-			pods[i] = v.Pod.Key()
+		counts := ""
+		if over > 0 {
+			counts = fmt.Sprintf(", as it counts %d completed", over)
 		}
-		return Deadlock{Why: fmt.Sprintf("%s allows no eviction even when all of its pods are healthy, and %s to be drained (%s). The drain waits for more pods, or until the PodDisruptionBudget allows an unavailable one",
-			name, isAre(len(pods)), some(pods))}, true
+		return Deadlock{Why: fmt.Sprintf("%s allows no eviction even when all of its pods are healthy%s, and %s to be drained (%s). The drain waits for more pods, or until the PodDisruptionBudget allows an unavailable one",
+			name, counts, isAre(len(h.pods)), h.asked())}, true
 	}
 	allows := name + " allows " + unavailable(most)
 	if unready := slices.Concat(h.broken, h.later); len(unready) >= most {
 		return Deadlock{Why: fmt.Sprintf("%s, and %s not ready (%s): the drain waits until %s ready", allows, isAre(len(unready)), some(unready), theyAre(len(unready)-most+1))}, true
+	}
+	if unready := broken + len(h.later); absent > 0 && absent+unready >= most {
+		return Deadlock{Possible: true, Why: fmt.Sprintf("%s, and %s%s: the drain waits for more pods", allows, absentPods(absent), unreadyToo(unready))}, true
 	}
 	if broken > 0 {
 		allows += fmt.Sprintf(", %s not ready (%s)", isAre(broken), some(h.broken))
@@ -207,6 +236,43 @@ func (h *heldByBudget) deadlock(r *Report, last bool) (Deadlock, bool) {
 			allows, gone.most, all)}, true
 	}
 	return Deadlock{}, false
+}
+
+// uncounted reports that the PDB never allows an eviction, however many pods are healthy.
+func (h *heldByBudget) uncounted() bool {
+	bare := func(v PodVerdict) bool { return v.Pod.Controller == nil }
+	return h.budget.Failing || h.budget.Uncounted && !slices.ContainsFunc(h.pods, func(v PodVerdict) bool { return !bare(v) })
+}
+
+// absent returns how many pods the PDB expects that do not exist, and how many are over that it counts: with a number in
+// minAvailable it expects all that its selector matches (disruption.go, getExpectedPodCount).
+func (h *heldByBudget) absent() (absent, over int) {
+	lacks := max(0, int(*h.budget.Most+h.budget.MinHealthy)-h.live)
+	over = min(lacks, h.completed)
+	return lacks - over, over
+}
+
+// asked names the pods that the PDB is asked for.
+func (h *heldByBudget) asked() string {
+	pods := make([]string, len(h.pods))
+	for i, v := range h.pods {
+		pods[i] = v.Pod.Key()
+	}
+	return some(pods)
+}
+
+func absentPods(n int) string {
+	if n == 1 {
+		return "1 of its pods does not exist"
+	}
+	return fmt.Sprintf("%d of its pods do not exist", n)
+}
+
+func unreadyToo(pods int) string {
+	if pods == 0 {
+		return ""
+	}
+	return fmt.Sprintf(", %s not ready", isAre(pods))
 }
 
 func unavailable(pods int) string {

@@ -23,6 +23,9 @@ func TestDeadlocks(t *testing.T) {
 			p.Controller = &snapshot.Controller{Owner: snapshot.Owner{Group: group, Kind: "DaemonSet", Name: "agent"}}
 		}
 	}
+	set := func(p *snapshot.Pod) {
+		p.Controller = &snapshot.Controller{Owner: snapshot.Owner{Group: "apps", Kind: "StatefulSet", Name: "db"}}
+	}
 	const never, possible, ends = "gets stuck", "may get stuck", "ends"
 	for name, tt := range map[string]struct {
 		room   int64
@@ -57,10 +60,19 @@ func TestDeadlocks(t *testing.T) {
 		"one is that of another group's DaemonSet":                        {1, most(1), daemonOf("apps.kruise.io"), nil, possible, "3 of the 3"},
 		"a drained one is not ready, one needs none, and it allows one":   {3, func(b *snapshot.Budget) { most(1)(b); b.Healthy = 3 }, unready, nil, ends, ""},
 		"a drained one is not ready, and no other one is":                 {3, most(1), unready, nil, never, "1 of them is not ready (app/p0): the drain waits until one is ready"},
-		"one has ended":           {0, most(2), completed, nil, ends, ""},
-		"one has not started":     {2, most(2), func(p *snapshot.Pod) { pending(p); unready(p) }, nil, ends, ""},
-		"nothing makes one again": {2, most(1), bare, nil, possible, "1 of the 3"},
-		"nothing makes one again, and there is room for one": {1, most(1), bare, nil, never, "2 to be drained"},
+		"its controller cannot count the pods":                            {3, func(b *snapshot.Budget) { b.Failing = true }, nil, nil, never, "allows no eviction, since its controller does not know how many pods are expected, and 3 of them are to be drained (app/p0, app/p1, app/p2)"},
+		"it counts none of these pods":                                    {3, func(b *snapshot.Budget) { b.Uncounted = true }, nil, nil, ends, ""},
+		"it counts one that has failed":                                   {3, func(b *snapshot.Budget) { most(1)(b); b.MinHealthy = 3 }, nil, completed, never, "even when all of its pods are healthy, as it counts 1 completed, and 3 of them"},
+		"it counts one that has failed, and allows two":                   {3, func(b *snapshot.Budget) { most(2)(b); b.MinHealthy = 2 }, nil, completed, ends, ""},
+		"one of its pods does not exist":                                  {3, func(b *snapshot.Budget) { most(1)(b); b.MinHealthy = 4 }, nil, nil, possible, "allows 1 unavailable pod, and 1 of its pods does not exist: the drain waits for more pods"},
+		"one does not exist, and another is not ready":                    {3, func(b *snapshot.Budget) { most(2)(b); b.MinHealthy = 3 }, nil, unready, possible, "allows 2 unavailable pods, and 1 of its pods does not exist, 1 of them is not ready: the drain"},
+		"one of a ReplicaSet terminates":                                  {3, func(b *snapshot.Budget) { most(1)(b); b.MinHealthy = 2 }, nil, terminating, ends, ""},
+		"one of a StatefulSet terminates":                                 {3, func(b *snapshot.Budget) { most(1)(b); b.MinHealthy = 3 }, nil, func(p *snapshot.Pod) { terminating(p); set(p) }, ends, ""},
+		"one of a StatefulSet never ends":                                 {3, func(b *snapshot.Budget) { most(1)(b); b.MinHealthy = 3 }, nil, func(p *snapshot.Pod) { terminating(p); set(p); p.Overdue = true }, never, "1 of them is not ready (app/p3)"},
+		"one has ended":                                                   {0, most(2), completed, nil, ends, ""},
+		"one has not started":                                             {2, most(2), func(p *snapshot.Pod) { pending(p); unready(p) }, nil, ends, ""},
+		"nothing makes one again":                                         {2, most(1), bare, nil, possible, "1 of the 3"},
+		"nothing makes one again, and there is room for one":              {1, most(1), bare, nil, never, "2 to be drained"},
 	} {
 		t.Run(strings.ReplaceAll(name, " ", "_"), func(t *testing.T) {
 			t.Parallel()
@@ -121,6 +133,9 @@ func TestDeadlocks_aNodeThatIsDrainedLater(t *testing.T) {
 				tt.change(broken)
 			}
 			w = w.run(pod("p0", "n1", asking(1, 1))).run(broken).budget("app", "pdb", "", 0)
+			if tt.most == 2 || broken.Completed || broken.Terminating {
+				w = w.run(pod("p2", "n3", asking(1, 1)))
+			}
 			b := &w.Budgets["app"][0]
 			b.Most, b.Healthy, b.MinHealthy = &tt.most, 1, 1
 			got := ""

@@ -11,16 +11,22 @@ import (
 )
 
 // Judged returns the pods about which more of the cluster decides: those that are evicted, or may be, and those elsewhere
-// that are replaced while the change is made and whose Jobs or PriorityClasses were not read.
+// that are replaced while the change is made and whose Jobs, PriorityClasses or volumes were not read.
 func (r *Report) Judged() []*snapshot.Pod {
 	out := r.Evicted()
 	if r == nil || !r.unreadElsewhere {
 		return out
 	}
-	return append(out, r.Outcome().Unread...)
+	outcome := r.Outcome()
+	for i := range outcome.Victims {
+		if pod := outcome.Victims[i].Pod; hasVolumes(pod) {
+			out = append(out, pod)
+		}
+	}
+	return append(out, outcome.Unread...)
 }
 
-// unreadElsewhere reports whether pods that the change does not evict may be replaced whose Jobs or PriorityClasses were
+// unreadElsewhere reports whether pods that the change does not evict may be replaced whose Jobs, PriorityClasses or volumes were
 // not read: they are being deleted, or one that is to be placed has a higher priority. The classes are read where an
 // evicted pod names one.
 func (e *evaluation) unreadElsewhere(r *Report) bool {
@@ -45,12 +51,19 @@ func (e *evaluation) unreadElsewhere(r *Report) bool {
 	}
 	for _, pods := range e.snapshot.Pods {
 		if slices.ContainsFunc(pods, func(p *snapshot.Pod) bool {
-			return (p.Terminating || p.Requests().Priority < highest) && e.unread(p, unreadClasses)
+			preempted := p.Requests().Priority < highest
+			return (p.Terminating || preempted) && e.unread(p, unreadClasses) || preempted && e.unreadVolumes(p)
 		}) {
 			return true
 		}
 	}
 	return false
+}
+
+// unreadVolumes reports whether a pod that may be preempted has volumes about which nothing was read: a replacement of its
+// own finds no node that takes them, or not where its own one was.
+func (e *evaluation) unreadVolumes(p *snapshot.Pod) bool {
+	return p.Controller != nil && !p.Completed && hasVolumes(p) && (e.snapshot.Storage == nil || e.snapshot.Attachments == nil)
 }
 
 // unread reports whether the Job of a running pod was not read, or its PriorityClass.

@@ -10,7 +10,7 @@ import (
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
 )
 
-// TestReport_Judged: of the pods that are preempted or deleted elsewhere, those count whose Jobs or PriorityClasses were
+// TestReport_Judged: of the pods that are preempted or deleted elsewhere, those count whose Jobs, PriorityClasses or volumes were
 // not read.
 func TestReport_Judged(t *testing.T) {
 	t.Parallel()
@@ -23,6 +23,9 @@ func TestReport_Judged(t *testing.T) {
 	none := func(*snapshot.Pod) {}
 	read := preempted(none, named("low"))
 	read.PriorityClasses = snapshot.PriorityClasses{"low": {Value: 5}}
+	stored := func(p *snapshot.Pod) { p.Claims = []string{"data"} }
+	volumes := preempted(none, stored)
+	volumes.Storage, volumes.Attachments = &snapshot.Storage{}, &snapshot.Attachments{}
 	waits := preempted(priority(1), named("low"))
 	waits.Waiting = append(waits.Waiting, pod("waits", "", ownedBy("StatefulSet", "waits"), asking(4, 4), priority(9), onN2, pending))
 	deleted := preempted(priority(1), named("low"))
@@ -38,6 +41,8 @@ func TestReport_Judged(t *testing.T) {
 		"PriorityClasses that were read":    {read, "web"},
 		"no PriorityClass":                  {preempted(none, none), "web"},
 		"one that a waiting pod preempts":   {waits, "web low"},
+		"a volume":                          {preempted(none, stored), "web low"},
+		"a volume that was read":            {volumes, "web"},
 		"one that is deleted anyway":        {deleted, "web low"},
 		"classes are read for evicted pods": {preempted(named("high"), named("low")), "web"},
 	} {

@@ -180,7 +180,7 @@ func (r *rolling) fitBesideAll() bool {
 // surplus is a new pod that comes while the one it replaces stands.
 func (r *rolling) surplus(rollout int, like *snapshot.Pod) placement.Eviction {
 	pod := *like
-	pod.Node, pod.Ready, pod.Since, pod.UID = "", false, math.MaxInt64, ""
+	pod.Node, pod.Ready, pod.Since, pod.UID, pod.Like = "", false, math.MaxInt64, "", like.UID
 	return placement.Eviction{Pod: &pod, Scheduling: r.successorOf(rollout, like), Surplus: true}
 }
 

@@ -4,6 +4,7 @@
 package kube
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -135,7 +136,7 @@ func (s *storage) attachments(classes map[string]*snapshot.StorageClass) *snapsh
 	for namespace, claims := range s.open {
 		for name, claim := range claims {
 			if class := classes[claim.Request.Class]; class != nil && class.Waits && class.Provisions {
-				add(namespace, name, &snapshot.CSIVolume{Driver: printable.Line(class.Provisioner), Handle: namespace + "/" + name})
+				add(namespace, name, &snapshot.CSIVolume{Driver: cmp.Or(snapshot.InTreeDrivers[class.Provisioner], printable.Line(class.Provisioner)), Handle: namespace + "/" + name})
 			}
 		}
 	}

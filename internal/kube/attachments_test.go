@@ -22,6 +22,7 @@ func withVolumes() *testServer {
 	for name, source := range map[string]corev1.PersistentVolumeSource{
 		"csi":   {CSI: &corev1.CSIPersistentVolumeSource{Driver: "ebs", VolumeHandle: "vol-1"}},
 		"again": {CSI: &corev1.CSIPersistentVolumeSource{Driver: "ebs", VolumeHandle: "vol-1"}},
+		"gp2":   {AWSElasticBlockStore: &corev1.AWSElasticBlockStoreVolumeSource{VolumeID: "vol-2"}},
 		"local": {Local: &corev1.LocalVolumeSource{Path: "/data"}},
 	} {
 		api.Add(
@@ -51,6 +52,7 @@ func TestJudge_readsLimitsOfVolumesWherePodsToPlaceHaveSome(t *testing.T) {
 		"no claim":                              {times: 1},
 		"a claim without a CSI volume":          {claims: []string{"local"}, requests: []string{"GET persistentvolumeclaims 200"}, times: 1},
 		"a claim with one":                      {claims: []string{"local", "csi"}, requests: []string{"GET persistentvolumeclaims 200", "GET csinodes 200"}, limits: limits, times: 2},
+		"a claim of a volume before CSI":        {claims: []string{"gp2"}, requests: []string{"GET persistentvolumeclaims 200", "GET csinodes 200"}, limits: limits, times: 2},
 		"a pod that waits for a node has one":   {waits: "csi", requests: []string{"GET persistentvolumeclaims 200", "GET csinodes 200"}, limits: limits, times: 2},
 		"there is no right to list their nodes": {claims: []string{"csi"}, code: 403, requests: []string{"GET persistentvolumeclaims 200", "GET csinodes 403"}, times: 2},
 	} {
@@ -93,7 +95,7 @@ func TestJudge_readsLimitsOfVolumesWherePodsToPlaceHaveSome(t *testing.T) {
 			if diff := cmp.Diff(tt.limits, s.Attachments.Limits); diff != "" {
 				t.Error(diff)
 			}
-			if volumes := s.Attachments.Volumes["shop"]; len(volumes) != 2 || volumes["csi"] != volumes["again"] {
+			if volumes := s.Attachments.Volumes["shop"]; len(volumes) != 3 || volumes["csi"] != volumes["again"] || volumes["gp2"].Driver != "ebs.csi.aws.com" {
 				t.Errorf("volumes %v", volumes)
 			}
 			if later, err := c.Snapshot(t.Context()); err != nil || later.Attachments != s.Attachments {

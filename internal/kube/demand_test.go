@@ -160,7 +160,7 @@ func TestSnapshot_putsClaimsAndVolumesTogether(t *testing.T) {
 		}}}}
 	}
 	now := metav1.Now()
-	for claim, volume := range map[string]string{"a": "pv-a", "b": "pv-b", "anywhere": "pv-nfs", "pending": "", "lost": "pv-gone", "old": "pv-aws"} {
+	for claim, volume := range map[string]string{"a": "pv-a", "b": "pv-b", "anywhere": "pv-nfs", "pending": "", "lost": "pv-gone", "old": "pv-aws", "files": "pv-azure"} {
 		api.Add(&corev1.PersistentVolumeClaim{
 			ObjectMeta: metav1.ObjectMeta{Namespace: "app", Name: claim}, Spec: corev1.PersistentVolumeClaimSpec{VolumeName: volume},
 		})
@@ -172,6 +172,8 @@ func TestSnapshot_putsClaimsAndVolumesTogether(t *testing.T) {
 	for name, spec := range map[string]corev1.PersistentVolumeSpec{
 		"pv-a": {NodeAffinity: on("z1")}, "pv-b": {NodeAffinity: on("z1")}, "pv-nfs": {}, "pv-unused": {NodeAffinity: on("z2")},
 		"pv-aws": {NodeAffinity: on("z1"), PersistentVolumeSource: corev1.PersistentVolumeSource{AWSElasticBlockStore: &corev1.AWSElasticBlockStoreVolumeSource{}}},
+		// The scheduler reads the affinity of this kind as it is.
+		"pv-azure": {NodeAffinity: on("z1"), PersistentVolumeSource: corev1.PersistentVolumeSource{AzureFile: &corev1.AzureFilePersistentVolumeSource{}}},
 	} {
 		api.Add(&corev1.PersistentVolume{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: spec})
 	}
@@ -179,7 +181,7 @@ func TestSnapshot_putsClaimsAndVolumesTogether(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := map[string]map[string]*snapshot.Volume{"app": {"a": {Name: "pv-a", Affinity: on("z1").Required}, "b": {Name: "pv-b", Affinity: on("z1").Required}}}
+	want := map[string]map[string]*snapshot.Volume{"app": {"a": {Name: "pv-a", Affinity: on("z1").Required}, "b": {Name: "pv-b", Affinity: on("z1").Required}, "files": {Name: "pv-azure", Affinity: on("z1").Required}}}
 	if diff := cmp.Diff(want, s.Volumes); diff != "" {
 		t.Error(diff)
 	}

@@ -74,9 +74,9 @@ var (
 	specFields = whole(4, 5, 7, 10, 18, 19, 22, 24, 25, 31, 32, 33, 38, 39, 40).filled(1, volumeFields).with(2, containerFields).with(20, containerFields)
 	// name, allocatedResources; resources.
 	containerStatusFields = whole(1, 10).with(11, resourceFields)
-	// phase, startTime, nominatedNodeName, extendedResourceClaimStatus, allocatedResources, resources; two of the conditions;
+	// phase, startTime, nominatedNodeName, extendedResourceClaimStatus, allocatedResources, resources; type, status and reason of two of the conditions;
 	// containerStatuses, initContainerStatuses.
-	statusFields = whole(1, 7, 11, 18, 19, 20).only(2, whole(1, 2), string(corev1.PodReady), string(corev1.PodResizePending)).
+	statusFields = whole(1, 7, 11, 18, 19, 20).only(2, whole(1, 2, 5), string(corev1.PodReady), string(corev1.PodResizePending)).
 			with(8, containerStatusFields).with(10, containerStatusFields)
 
 	podFields = whole().with(1, metaFields).with(2, specFields).with(3, statusFields)

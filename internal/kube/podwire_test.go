@@ -46,6 +46,10 @@ func randomPod(seed uint64) *corev1.Pod {
 		func(p *corev1.PodConditionType, _ randfill.Continue) {
 			*p = []corev1.PodConditionType{corev1.PodReady, corev1.PodResizePending, "Other"}[random.IntN(3)]
 		},
+		func(c *corev1.PodCondition, fill randfill.Continue) {
+			fill.FillNoCustom(c)
+			c.Reason = []string{corev1.PodReasonInfeasible, corev1.PodReasonDeferred, "Other"}[random.IntN(3)]
+		},
 		func(s *corev1.ConditionStatus, _ randfill.Continue) {
 			*s = []corev1.ConditionStatus{corev1.ConditionTrue, corev1.ConditionFalse}[random.IntN(2)]
 		},

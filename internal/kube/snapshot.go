@@ -14,6 +14,7 @@ import (
 
 	policyv1 "k8s.io/api/policy/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -247,6 +248,7 @@ func (c *Cluster) budgetsInto(ctx context.Context, into snapshot.Budgets) error 
 		}
 		into[pdb.Namespace] = append(into[pdb.Namespace], snapshot.Budget{
 			Name: pdb.Name, Selector: selector, Allowed: allowed(pdb), Most: mostAllowed(pdb), Disrupted: disrupted(pdb),
+			Failing: failing(pdb), Uncounted: pdb.Status.ObservedGeneration > 0 && observed(pdb) && pdb.Status.ExpectedPods == 0,
 			Healthy: pdb.Status.CurrentHealthy, MinHealthy: pdb.Status.DesiredHealthy,
 			AlwaysAllow: pdb.Spec.UnhealthyPodEvictionPolicy != nil && *pdb.Spec.UnhealthyPodEvictionPolicy == policyv1.AlwaysAllow,
 		})
@@ -278,10 +280,21 @@ func disrupted(pdb *policyv1.PodDisruptionBudget) map[string]bool {
 	return out
 }
 
+// observed reports whether the status of a PDB is that of its newest spec.
+func observed(pdb *policyv1.PodDisruptionBudget) bool {
+	return pdb.Status.ObservedGeneration >= pdb.Generation
+}
+
+// failing reports whether the disruption controller cannot count the pods that there are to be.
+func failing(pdb *policyv1.PodDisruptionBudget) bool {
+	c := meta.FindStatusCondition(pdb.Status.Conditions, policyv1.DisruptionAllowedCondition)
+	return c != nil && c.Status == metav1.ConditionFalse && c.Reason == policyv1.SyncFailedReason
+}
+
 // mostAllowed is what a PDB allows when all of its pods are healthy; nil until
 // the disruption controller has worked out what it protects.
 func mostAllowed(pdb *policyv1.PodDisruptionBudget) *int32 {
-	if pdb.Status.ObservedGeneration < pdb.Generation || pdb.Status.ExpectedPods == 0 {
+	if !observed(pdb) || pdb.Status.ExpectedPods == 0 {
 		return nil
 	}
 	return new(max(pdb.Status.ExpectedPods-pdb.Status.DesiredHealthy, 0))

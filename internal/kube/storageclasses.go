@@ -6,8 +6,11 @@ package kube
 import (
 	"context"
 	"errors"
+	"fmt"
 	"maps"
+	"slices"
 
+	corev1 "k8s.io/api/core/v1"
 	storagev1 "k8s.io/api/storage/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -148,6 +151,7 @@ func (c *Cluster) storageClasses(ctx context.Context) (map[string]*snapshot.Stor
 			Waits:       class.VolumeBindingMode != nil && *class.VolumeBindingMode == storagev1.VolumeBindingWaitForFirstConsumer,
 			Provisions:  class.Provisioner != "" && class.Provisioner != noProvisioner,
 			Topologies:  class.AllowedTopologies,
+			Retains:     class.ReclaimPolicy != nil && *class.ReclaimPolicy == corev1.PersistentVolumeReclaimRetain,
 		}
 		return nil
 	})
@@ -202,7 +206,22 @@ func (c *Cluster) withCapacities(ctx context.Context, classes map[string]*snapsh
 			class.Limited, class.Unknown = false, true
 		}
 	}
+	joinPools(out)
 	return out, nil
+}
+
+// joinPools finds the capacities from which the same storage is taken: those that one driver reports for the same nodes, of as
+// many bytes.
+func joinPools(classes map[string]*snapshot.StorageClass) {
+	first := map[string]*snapshot.Capacity{}
+	for _, name := range slices.Sorted(maps.Keys(classes)) {
+		for _, one := range classes[name].Capacities {
+			key := fmt.Sprintf("%s %d %s", classes[name].Provisioner, one.Total, one.Nodes)
+			if of := shared(first, key, one); of != one && one.Total >= 0 {
+				one.First = of
+			}
+		}
+	}
 }
 
 // limitedDrivers lists the CSI drivers that report capacities, nil where there is no permission to.

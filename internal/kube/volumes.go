@@ -64,7 +64,7 @@ func (c *Cluster) volumesInto(ctx context.Context, s *storage) error {
 	}, func(o runtime.Object) error {
 		volume := o.(*corev1.PersistentVolume) //nolint:forcetypeassert // The list holds nothing else.
 		one := &snapshot.Volume{Name: volume.Name, Exclusive: slices.Contains(volume.Spec.AccessModes, corev1.ReadWriteOncePod)}
-		if volume.Spec.NodeAffinity != nil && volume.Spec.NodeAffinity.Required != nil && !migrated(&volume.Spec) {
+		if volume.Spec.NodeAffinity != nil && volume.Spec.NodeAffinity.Required != nil && driverOfInTree(&volume.Spec) == "" {
 			slim.key = slim.key[:0]
 			slim.append(volume.Spec.NodeAffinity.Required)
 			one.Affinity = shared(affinities, string(slim.key), volume.Spec.NodeAffinity.Required)
@@ -82,6 +82,8 @@ func (c *Cluster) volumesInto(ctx context.Context, s *storage) error {
 		}
 		if source := volume.Spec.CSI; source != nil {
 			s.csi[volume.Name] = shared(csi, source.Driver+" "+source.VolumeHandle, &snapshot.CSIVolume{Driver: printable.Line(source.Driver), Handle: source.VolumeHandle})
+		} else if driver := driverOfInTree(&volume.Spec); driver != "" {
+			s.csi[volume.Name] = &snapshot.CSIVolume{Driver: driver, Handle: volume.Name}
 		}
 		return nil
 	})
@@ -98,12 +100,24 @@ func shared[T any](known map[string]*T, key string, value *T) *T {
 	return known[key]
 }
 
-// migrated reports that the scheduler may read another affinity than the one that
-// is written: volumes of these kinds are translated into those of a CSI driver
-// first (k8s.io/csi-translation-lib translate.go).
-func migrated(s *corev1.PersistentVolumeSpec) bool {
-	return s.AWSElasticBlockStore != nil || s.GCEPersistentDisk != nil || s.AzureDisk != nil || s.AzureFile != nil ||
-		s.Cinder != nil || s.VsphereVolume != nil || s.PortworxVolume != nil
+// driverOfInTree returns the CSI driver of which the scheduler takes a volume of another kind to be, "" for none: it counts
+// among those that nodes attach, and the scheduler may read another affinity than the one that is written
+// (k8s.io/kubernetes v1.37.2 pkg/scheduler/framework/plugins/nodevolumelimits/utils.go, isCSIMigrationOn, and
+// volumebinding/binder.go, isCSIMigrationOnForPlugin).
+func driverOfInTree(s *corev1.PersistentVolumeSpec) string {
+	switch {
+	case s.AWSElasticBlockStore != nil:
+		return snapshot.InTreeDrivers["kubernetes.io/aws-ebs"]
+	case s.GCEPersistentDisk != nil:
+		return snapshot.InTreeDrivers["kubernetes.io/gce-pd"]
+	case s.AzureDisk != nil:
+		return snapshot.InTreeDrivers["kubernetes.io/azure-disk"]
+	case s.Cinder != nil:
+		return snapshot.InTreeDrivers["kubernetes.io/cinder"]
+	case s.PortworxVolume != nil:
+		return snapshot.InTreeDrivers["kubernetes.io/portworx-volume"]
+	}
+	return ""
 }
 
 // bound puts claims and volumes together.

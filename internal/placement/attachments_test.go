@@ -52,7 +52,7 @@ func TestAttachments_aNodeAttachesSoManyVolumesOfADriver(t *testing.T) {
 		"a node attaches none at all":           {three().attaching("ebs", 0, 0, own...).run(db("")...), Range{3, 3}, "2 attach no more volumes of ebs, 1 is tainted gone:NoExecute"},
 		"pods of one node share a volume":       {world: three().attaching("ebs", 1, 0, own...).run(db("data-0")...)},
 		"a limit of another driver":             {world: three().attaching("ebs", 9, 9, own...).attaching("nfs", 0, 0).run(db("")...)},
-		"a pod of lower priority is preempted":  {three().attaching("ebs", 1, 1, own...).run(db("", priority(9))...).run(other("q", "n2", claiming("held"), asking(1, 1))), Range{1, 1}, "2 attach no more volumes of ebs, 1 is tainted gone:NoExecute"},
+		"a pod of lower priority keeps its one": {three().attaching("ebs", 1, 1, own...).run(db("", priority(9))...).run(other("q", "n2", claiming("held"), asking(1, 1))), Range{2, 2}, "2 attach no more volumes of ebs, 1 is tainted gone:NoExecute"},
 		"a pod that terminates gives its place": {world: three().attaching("ebs", 2, 1, own...).run(db("")...).run(other("q", "n2", claiming("held"), asking(1, 1), terminating))},
 	} {
 		t.Run(name, func(t *testing.T) {

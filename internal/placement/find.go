@@ -123,6 +123,10 @@ func (s *simulation) ask(c *class, i int32) answer {
 		}
 	}
 	n := s.state(i)
+	// Without a pod that preemption evicts, its VolumeAttachments still count (nodevolumelimits/csi.go, Filter).
+	if n.full(s.places[i].limits, c.attached) != "" {
+		return unresolvable
+	}
 	if n.portTaken(c.ports) {
 		return unschedulable
 	}
@@ -130,9 +134,6 @@ func (s *simulation) ask(c *class, i int32) answer {
 		if final {
 			return unresolvable
 		}
-		return unschedulable
-	}
-	if n.full(s.places[i].limits, c.attached) != "" {
 		return unschedulable
 	}
 	if c.podRules == nil {

@@ -86,7 +86,7 @@ func (s *simulation) endJob(job types.UID) {
 			s.used.release(r.binding)
 			r.binding = nil
 		}
-		r.node, s.vacated = -1, true
+		r.node, s.vacated, s.budgets.recovered = -1, true, nil
 	}
 }
 

@@ -153,7 +153,7 @@ func (f *Finder) open(pod *snapshot.Pod, one *snapshot.OpenClaim) openClaim {
 		if len(f.freeVolumes().reserved[name]) > 0 {
 			out.name = name
 		}
-		if one.UID != "" {
+		if one.UID != "" && !class.Retains {
 			out.home = f.capacitiesOf(class, pod.Node)
 		}
 		return out

@@ -36,6 +36,10 @@ func TestOpenClaims_replacementsNeedStorage(t *testing.T) {
 		w.Storage.Classes["dynamic"].Topologies = []corev1.TopologySelectorTerm{{MatchLabelExpressions: []corev1.TopologySelectorLabelRequirement{{Key: "node", Values: []string{value}}}}}
 		return w
 	}
+	retaining := func(w world) world {
+		w.Storage.Classes["dynamic"].Retains = true
+		return w
+	}
 	missing := func(class string) world {
 		return threeNodes().template(class).run(pod("db-0", "n1", claiming("data-db-0"), ownedBy("StatefulSet", "db"), asking(1, 1)))
 	}
@@ -62,6 +66,7 @@ func TestOpenClaims_replacementsNeedStorage(t *testing.T) {
 		"capacity for one on each of two nodes":                           {world: threeNodes().scratched(2, "dynamic").limited(capacity("n2", 1<<30, -1), capacity("n3", 1<<30, -1))},
 		"too little capacity":                                             {world: threeNodes().scratched(1, "dynamic").limited(capacity("n2", 1<<20, -1)), missing: Range{1, 1}, reason: "3 lack storage capacity of StorageClass dynamic (needs 1Gi)"},
 		"capacity that the volumes of the evicted pods return":            {world: threeNodes().scratched(2, "dynamic").limited(capacity("", 0, -1))},
+		"reclaimPolicy Retain: their volumes stay":                        {world: retaining(threeNodes().scratched(2, "dynamic").limited(capacity("", 0, -1))), missing: Range{2, 2}, reason: "3 lack storage capacity of StorageClass dynamic (needs 1Gi)"},
 		"a claim of a StatefulSet that is being deleted is created again": {world: set().volume("a", "n2", 1)},
 		"it finds no volume":                                              {world: set(), missing: Range{1, 1}, reason: "3 have no available volume of StorageClass static"},
 		"a volume is reserved for it by name":                             {world: set().volume("a", "n2", 1, reserved("data-db-0", ""))},
@@ -83,6 +88,68 @@ func TestOpenClaims_replacementsNeedStorage(t *testing.T) {
 				t.Errorf("pending %v, reason %q, not modelled %q", got.Missing, got.Reason, out.UnmodelledStorage)
 			}
 		})
+	}
+}
+
+// TestOpenClaims_classesOfOnePoolShareIt: a driver reports 1 Gi for each of two classes, which it takes from the same disks.
+func TestOpenClaims_classesOfOnePoolShareIt(t *testing.T) {
+	t.Parallel()
+	for shares, want := range map[bool]Range{true: {0, 1}, false: {}} {
+		w := threeNodes().scratched(1, "dynamic").limited(capacity("n2", 1<<30, -1))
+		first := w.Storage.Classes["dynamic"].Capacities[0]
+		other := *first
+		if shares {
+			other.First = first
+		}
+		w.Storage.Classes["xfs"] = &snapshot.StorageClass{Waits: true, Provisions: true, Limited: true, Capacities: []*snapshot.Capacity{&other}}
+		w.owns("q0", "xfs").run(pod("q0", "n1", ephemeralVolume, asking(1, 1)))
+		// The volumes of the evicted pods are on n1, of which no capacity is reported.
+		if out := w.simulate(); out.Missing != want {
+			t.Errorf("shared %t: pending %v, want %v", shares, out.Missing, want)
+		}
+	}
+}
+
+// TestOpenClaims_volumesReturnWithTheirPods: a node has storage for one of two volumes, and a pod there has a third one.
+func TestOpenClaims_volumesReturnWithTheirPods(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		after            int64
+		stays            bool
+		missing, delayed Range
+	}{
+		"the pod stays":          {stays: true, missing: Range{0, 1}},
+		"it goes":                {},
+		"it goes after a minute": {after: 60, delayed: Range{0, 1}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := threeNodes().scratched(2, "dynamic").limited(capacity("n2", 1<<30, -1))
+			w.owns("third", "dynamic").run(other("third", "n2", ephemeralVolume, asking(1, 1)))
+			evicted := w.evictAll("n1")
+			if !tt.stays {
+				evicted = append(evicted, Eviction{Pod: w.named(t, "third"), After: tt.after})
+			}
+			out := New(w.Snapshot, gone("n1"), false).Simulate(evicted, Orders, 1)
+			if got := out.of(t, "web-5d"); got.Missing != tt.missing || got.Delayed != tt.delayed {
+				t.Errorf("pending %v, delayed %v", got.Missing, got.Delayed)
+			}
+		})
+	}
+}
+
+// TestOpenClaims_aNewPodBesideAnotherNeedsAVolumeOfItsOwn: the new pod of a rollout has another claim than the one that it replaces.
+func TestOpenClaims_aNewPodBesideAnotherNeedsAVolumeOfItsOwn(t *testing.T) {
+	t.Parallel()
+	for free, want := range map[int64]Range{0: {1, 1}, 1 << 30: {}} {
+		w := threeNodes().scratched(1, "dynamic").limited(capacity("", free, -1))
+		old := w.named(t, "p0")
+		next := *old
+		next.Node, next.UID, next.Like = "", "", old.UID
+		got := New(w.Snapshot, Scenario{}, false).Simulate([]Eviction{{Pod: &next, Scheduling: old.Scheduling, Surplus: true}}, Orders, 1)
+		if got.Missing != want || got.Of(&next).UnknownVolumes {
+			t.Errorf("%d bytes are left: pending %v, want %v", free, got.Missing, want)
+		}
 	}
 }
 

@@ -29,6 +29,7 @@ func (s *simulation) run(seed uint64, order int) {
 	s.takesTurns = (order+3)/6%2 == 1
 	s.delay(order)
 	s.decide(order)
+	s.returnStorage()
 	lingers := order%4 >= 2 && s.rules.count() > 0
 	if lingers {
 		s.linger(0, 1)
@@ -176,6 +177,7 @@ func (s *simulation) vacate(i int32, moment int64, lingers bool) {
 		if after, goes := s.evicted[pod]; goes && after == moment && !pod.Completed && !s.isPreempted[pod] {
 			s.remove(i, occupant{pod: pod})
 			s.quotas.release(s, pod)
+			s.returnStorageOf(pod)
 			if lingers {
 				s.rules.update(s, i, occupant{pod: pod, leaving: true}, 1)
 				s.lingering = true

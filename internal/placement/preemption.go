@@ -174,8 +174,9 @@ func (t *trial) fits() bool {
 func (s *simulation) dryRun(c *class, i int32) (candidate, bool) {
 	s.lower = slices.DeleteFunc(s.occupants(i, s.lower[:0]), func(o occupant) bool {
 		d, _ := o.demand()
-		// An overdue pod that is held up in this order goes for no other one.
-		return d.Priority >= c.demand.Priority || o.replacement == nil && s.evicted[o.pod] == kept
+		// An overdue pod that is held up in this order goes for no other one. The scheduler would delete the mirror of a
+		// static pod, whose kubelet goes on and makes it anew.
+		return d.Priority >= c.demand.Priority || o.pod.Mirror || o.replacement == nil && s.evicted[o.pod] == kept
 	})
 	lower := s.lower
 	if len(lower) == 0 {
@@ -296,6 +297,7 @@ func (s *simulation) evict(i int32, v occupant) {
 	s.vacated = true
 	s.isPreempted[v.pod] = true
 	s.quotas.release(s, v.pod)
+	s.returnStorageOf(v.pod)
 	if _, planned := s.evicted[v.pod]; planned {
 		s.preemptPlanned(v.pod)
 		return
@@ -306,7 +308,7 @@ func (s *simulation) evict(i int32, v occupant) {
 	}
 	s.preempted = append(s.preempted, v.pod)
 	s.budgets.spend(s, v.pod)
-	if v.pod.Controller == nil || v.pod.Mirror {
+	if v.pod.Controller == nil {
 		return
 	}
 	s.replaceVictim(v.pod, s.fail(v.pod))
@@ -333,7 +335,7 @@ func (s *simulation) evictReplacement(i int32, v occupant) {
 		return
 	}
 	s.remove(i, v)
-	r.node, s.vacated = -1, true
+	r.node, s.vacated, s.budgets.recovered = -1, true, nil
 	s.used.release(r.binding)
 	r.binding = nil
 	if r.deleted = v.pod.Controller == nil; r.deleted {

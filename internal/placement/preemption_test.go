@@ -24,6 +24,9 @@ func labelledAs(key, value string) podOption {
 	return func(p *snapshot.Pod) { p.Labels = labels.Set{key: value} }
 }
 
+// mirror makes a pod that of a static one.
+func mirror(p *snapshot.Pod) { p.Mirror, p.Controller = true, nil }
+
 func since(seconds int64) podOption { return func(p *snapshot.Pod) { p.Since = seconds } }
 
 func (w world) protect(app string, allowed int32) world {
@@ -63,6 +66,7 @@ func TestPreemption_evictsNoPod(t *testing.T) {
 		"for a pod of the same priority":           crowded(5),
 		"for a pod with preemptionPolicy Never":    crowded(10, patient),
 		"for a pod that does not fit even then":    crowded(10, asking(5, 5), priority(10)),
+		"that is static: its kubelet goes on":      newWorld(having(node("n1"), 9, 9), having(node("n2"), 4, 4)).run(replicas("web", "n1", 1, asking(3, 3), priority(10))...).run(pod("static", "n2", asking(2, 2), priority(5), mirror)),
 		"for a pod that a taint keeps away anyway": {crowded(10).With(map[string]*snapshot.Node{"n2": having(node("n2", "a:NoSchedule"), 4, 4)}, nil)},
 	} {
 		out := w.simulate()

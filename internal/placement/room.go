@@ -54,13 +54,13 @@ func (f *Finder) room(p *place, respects int32) *room {
 func (f *Finder) count(p *place) {
 	has, from := p.has, len(f.rooms.all)
 	f.rooms.all = append(f.rooms.all, room{milliCPU: has.MilliCPU, memory: has.Memory, ephemeral: has.EphemeralStorage, pods: has.Pods})
-	f.holding(p, func(d *snapshot.Demand) {
+	f.holding(p, func(d *snapshot.Demand, priority int32) {
 		at := from + 1
-		for at < len(f.rooms.all) && f.rooms.all[at].priority > d.Priority {
+		for at < len(f.rooms.all) && f.rooms.all[at].priority > priority {
 			at++
 		}
-		if at == len(f.rooms.all) || f.rooms.all[at].priority != d.Priority {
-			f.rooms.all = slices.Insert(f.rooms.all, at, room{priority: d.Priority})
+		if at == len(f.rooms.all) || f.rooms.all[at].priority != priority {
+			f.rooms.all = slices.Insert(f.rooms.all, at, room{priority: priority})
 		}
 		r := &f.rooms.all[at]
 		r.milliCPU -= d.Holds.MilliCPU
@@ -78,14 +78,14 @@ func (f *Finder) count(p *place) {
 }
 
 // holding calls add with the demand of each pod that certainly keeps its place on a
-// node. The scheduler does not see completed pods (pkg/scheduler/scheduler.go,
+// node, and with its priority: no preemption frees the room of a static pod, since its kubelet goes on. The scheduler does not see completed pods (pkg/scheduler/scheduler.go,
 // newPodInformer); it does see those that are being deleted, but these will be
 // gone, as will be those that leave by this change.
-func (f *Finder) holding(p *place, add func(*snapshot.Demand)) {
+func (f *Finder) holding(p *place, add func(d *snapshot.Demand, priority int32)) {
 	if p.coming != nil {
 		for _, pod := range f.snapshot.Pods[p.coming.Like] {
 			if f.snapshot.RunsOnEveryNode(pod) && !pod.Terminating {
-				add(pod.Requests())
+				add(pod.Requests(), pod.Requests().Priority)
 			}
 		}
 		return
@@ -98,7 +98,11 @@ func (f *Finder) holding(p *place, add func(*snapshot.Demand)) {
 		if pod.Completed || pod.Terminating || leaves != nil && leaves(pod) {
 			continue
 		}
-		add(pod.Requests())
+		priority := pod.Requests().Priority
+		if pod.Mirror {
+			priority = math.MaxInt32
+		}
+		add(pod.Requests(), priority)
 	}
 }
 
@@ -143,8 +147,8 @@ func (f *Finder) lacks(p *place, d *snapshot.Demand) (shortage, bool) {
 func (f *Finder) free(p *place, respects int32, name corev1.ResourceName) int64 {
 	free := p.has.Other(name)
 	if free > 0 {
-		f.holding(p, func(on *snapshot.Demand) {
-			if on.Priority >= respects {
+		f.holding(p, func(on *snapshot.Demand, priority int32) {
+			if priority >= respects {
 				free -= on.Holds.Other(name)
 			}
 		})

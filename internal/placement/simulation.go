@@ -123,6 +123,8 @@ type simulation struct {
 	lingering bool
 	// freed counts how often room became free: a pod that found none finds none before.
 	freed int
+	// ephemeral are the evicted pods that have generic ephemeral volumes.
+	ephemeral []*snapshot.Pod
 	// vacated is set once pods are preempted.
 	vacated bool
 	// returned is set once Jobs have failed by preemption.
@@ -208,7 +210,9 @@ func newSimulation(f *Finder, evicted []Eviction) *simulation {
 	}
 	for i := range evicted {
 		s.depart(&evicted[i])
-		s.returns(evicted[i].Pod)
+		if pod := evicted[i].Pod; pod.Ephemeral {
+			s.ephemeral = append(s.ephemeral, pod)
+		}
 	}
 	s.terminate()
 	s.doubt()

@@ -81,6 +81,7 @@ func (s *simulation) preemptUndecided(one *undecided) {
 func (s *simulation) evictUndecided(one *undecided) {
 	s.isPreempted[one.pod] = true
 	s.quotas.release(s, one.pod)
+	s.returnStorageOf(one.pod)
 	s.budgets.spend(s, one.pod)
 }
 

@@ -54,10 +54,9 @@ type usedStorage struct {
 	narrow  bool
 	guessed map[string]bool
 	// capacities are counted in orders in which a driver reports what is left before the next pod is placed: the
-	// scheduler itself subtracts nothing. They begin below 0 by the volumes that are deleted with evicted pods.
+	// scheduler itself subtracts nothing. They are below 0 by the volumes that are deleted with pods. Those of one pool count together.
 	capacities map[*snapshot.Capacity]int64
 	counted    bool
-	returned   map[*snapshot.Capacity]int64
 }
 
 func (u *usedStorage) took(volume int) bool { return u != nil && u.volumes[volume] }
@@ -108,7 +107,7 @@ func (u *usedStorage) provide() bool {
 
 // leaves reports whether a capacity is enough for one more volume.
 func (u *usedStorage) leaves(c *snapshot.Capacity, size int64) bool {
-	return u == nil || !u.counted || c.Total < 0 || c.Total-u.capacities[c] >= size
+	return u == nil || !u.counted || c.Total < 0 || c.Total-u.capacities[c.Pool()] >= size
 }
 
 // reset takes back what an order has used.
@@ -117,9 +116,6 @@ func (u *usedStorage) reset(counted, narrow bool) {
 	u.made, u.refused, u.narrow = map[string]*madeVolume{}, false, narrow
 	if u.guessed == nil {
 		u.guessed = map[string]bool{}
-	}
-	for c, size := range u.returned {
-		u.capacities[c] = -size
 	}
 }
 
@@ -137,7 +133,7 @@ func (u *usedStorage) use(b binding) {
 			u.made[one.claim.name] = one.made
 		}
 		if one.made.capacity != nil {
-			u.capacities[one.made.capacity] += one.claim.request.Size
+			u.capacities[one.made.capacity.Pool()] += one.claim.request.Size
 		}
 	}
 }
@@ -151,26 +147,33 @@ func (u *usedStorage) release(b binding) {
 			delete(u.volumes, one.volume)
 			delete(u.claims, one.claim.name)
 		case one.made.capacity != nil:
-			u.capacities[one.made.capacity] -= one.claim.request.Size
+			u.capacities[one.made.capacity.Pool()] -= one.claim.request.Size
 		}
 	}
 }
 
-// returns counts the volumes of a pod that are deleted with it.
-func (s *simulation) returns(pod *snapshot.Pod) {
+// returnStorage counts the volumes of the pods as deleted that are gone before an order begins.
+func (s *simulation) returnStorage() {
+	for _, pod := range s.ephemeral {
+		if after, goes := s.evicted[pod]; goes && after <= 0 {
+			s.returnStorageOf(pod)
+		}
+	}
+}
+
+// returnStorageOf counts the volumes of a pod that are deleted with it
+// (k8s.io/kubernetes v1.37.2 pkg/controller/volume/persistentvolume/pv_controller.go, reclaimVolume).
+func (s *simulation) returnStorageOf(pod *snapshot.Pod) {
 	if s.snapshot.Storage == nil || !pod.Ephemeral {
 		return
 	}
 	for _, claim := range s.snapshot.Storage.Owned[pod.UID] {
 		class := s.snapshot.Storage.Classes[claim.Request.Class]
-		if class == nil {
+		if class == nil || class.Retains {
 			continue
 		}
 		for _, c := range s.capacitiesOf(class, pod.Node) {
-			if s.used.returned == nil {
-				s.used.returned = map[*snapshot.Capacity]int64{}
-			}
-			s.used.returned[c] += claim.Request.Size
+			s.used.capacities[c.Pool()] -= claim.Request.Size
 		}
 	}
 }
@@ -187,7 +190,7 @@ func (s *simulation) unmodelledStorage() []string {
 			out = append(out, open.unknown...)
 		}
 		stored := s.snapshot.Storage
-		r.group.UnknownVolumes = r.group.UnknownVolumes || r.pod.Ephemeral && (stored == nil || stored.Claims == nil || len(stored.Owned[r.pod.UID]) == 0)
+		r.group.UnknownVolumes = r.group.UnknownVolumes || r.pod.Ephemeral && (stored == nil || stored.Claims == nil || len(stored.Owned[r.pod.Claimant()]) == 0)
 	}
 	for class := range s.used.guessed {
 		out = append(out, volumesOf(class))

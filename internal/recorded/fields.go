@@ -93,7 +93,7 @@ var reductions = map[schema.GroupResource]tree{
 	{Resource: "pods"}: {
 		"spec": podSpecFields,
 		"status": values("phase", "startTime", "nominatedNodeName").with(tree{
-			"conditions": conditionFields, "containerStatuses": statusesOf, "initContainerStatuses": statusesOf, "resources": requestFields, "allocatedResources": amounts,
+			"conditions": values("type", "status", "reason"), "containerStatuses": statusesOf, "initContainerStatuses": statusesOf, "resources": requestFields, "allocatedResources": amounts,
 			"extendedResourceClaimStatus": values("resourceClaimName").with(tree{"requestMappings": values("containerName", "requestName", "resourceName")}),
 		}),
 	},
@@ -107,7 +107,7 @@ var reductions = map[schema.GroupResource]tree{
 	{Group: "scheduling.k8s.io", Resource: "priorityclasses"}: values("value", "globalDefault", "preemptionPolicy"),
 	{Group: "policy", Resource: "poddisruptionbudgets"}: {
 		"spec":   values("minAvailable", "maxUnavailable", "unhealthyPodEvictionPolicy").with(tree{"selector": labelSelector}),
-		"status": values("observedGeneration", "disruptionsAllowed", "currentHealthy", "desiredHealthy", "expectedPods").with(tree{"disruptedPods": texts}),
+		"status": values("observedGeneration", "disruptionsAllowed", "currentHealthy", "desiredHealthy", "expectedPods").with(tree{"disruptedPods": texts, "conditions": values("type", "status", "reason")}),
 	},
 	{Resource: "resourcequotas"}: {
 		"spec":   values("scopes").with(tree{"scopeSelector": {"matchExpressions": values("scopeName", "operator", "values")}}),

@@ -11,6 +11,7 @@ import (
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation"
@@ -132,14 +133,15 @@ var readable = []string{
 	"minAvailable", "maxUnavailable", "maxSurge", "partition", "observedGeneration", "duration",
 	"scopes", "scopeName", "key", "topologyKey", "matchLabelKeys", "mismatchLabelKeys", "resourceName",
 	"action", "failedIndexes", "podReplacementPolicy",
-	"accessModes", "volumeMode", "volumeBindingMode", "maximumVolumeSize",
+	"accessModes", "volumeMode", "volumeBindingMode", "reclaimPolicy", "maximumVolumeSize",
 }
 
 // untouched are the fields that stay whole: amounts by the names of resources.
 var untouched = []string{"requests", "allocatable", "limits", "overhead", "allocatedResources", "hard", "used", "capacity", "resources"}
 
-// pauses are the reasons of pauses of an Argo Rollout that verdicts read (internal/workload/argo.go).
-var pauses = []string{"CanaryPauseStep", "BlueGreenPause", "InconclusiveAnalysisRun"}
+// reasons are those that verdicts read: of pauses of an Argo Rollout (internal/workload/argo.go), of a resize that its node
+// has no room for (k8s.io/component-helpers v0.37.2 resource/helpers.go, IsPodResizeInfeasible), and of a PodDisruptionBudget.
+var reasons = []string{"CanaryPauseStep", "BlueGreenPause", "InconclusiveAnalysisRun", corev1.PodReasonInfeasible, policyv1.SyncFailedReason}
 
 // wildcards are the addresses of host ports that name no machine.
 var wildcards = []string{"0.0.0.0", "::", "127.0.0.1", "::1"}
@@ -179,6 +181,19 @@ func (h *hasher) taints(list any) {
 	}
 }
 
+// ofInTree reports whether a text is the provisioner of volumes that were made before CSI, or the driver that attaches them.
+func ofInTree(value string) bool {
+	if snapshot.InTreeDrivers[value] != "" {
+		return true
+	}
+	for _, driver := range snapshot.InTreeDrivers {
+		if driver == value {
+			return true
+		}
+	}
+	return false
+}
+
 // text returns a text of a field as it is recorded.
 func (h *hasher) text(field, value string, in scope) string {
 	switch {
@@ -187,8 +202,8 @@ func (h *hasher) text(field, value string, in scope) string {
 	case in.keep && field == "installedCSV":
 		return h.kept(value)
 	case slices.Contains(readable, field), snapshot.SystemClass(value),
-		field == "reason" && slices.Contains(pauses, value),
-		field == "provisioner" && value == noProvisioner,
+		field == "reason" && slices.Contains(reasons, value),
+		field == "provisioner" && value == noProvisioner, ofInTree(value),
 		field == "schedulerName" && value == corev1.DefaultSchedulerName,
 		field == "managedBy" && value == batchv1.JobControllerName,
 		field == "hostIP" && slices.Contains(wildcards, value):

@@ -26,7 +26,7 @@ var (
 	claimFields         = tree{"spec": requestedFields, "status": values("phase")}
 	claimTemplateFields = tree{"metadata": values("name").with(tree{"annotations": values(corev1.BetaStorageClassAnnotation)}), "spec": requestedFields}
 
-	// inTree are the kinds of volumes whose affinity the scheduler may not read (internal/kube/volumes.go, migrated).
+	// inTree are the kinds of volumes whose affinity the scheduler may not read (internal/kube/volumes.go, driverOfInTree).
 	inTree = tree{
 		"awsElasticBlockStore": presence, "gcePersistentDisk": presence, "azureDisk": presence, "azureFile": presence,
 		"cinder": presence, "vsphereVolume": presence, "portworxVolume": presence,
@@ -38,7 +38,7 @@ var (
 		"status": values("phase"),
 	}
 
-	classFields    = values("provisioner", "volumeBindingMode").with(tree{"allowedTopologies": {"matchLabelExpressions": values("key", "values")}})
+	classFields    = values("provisioner", "volumeBindingMode", "reclaimPolicy").with(tree{"allowedTopologies": {"matchLabelExpressions": values("key", "values")}})
 	driverFields   = tree{"spec": values("storageCapacity")}
 	driversOfNode  = tree{"spec": {"drivers": values("name").with(tree{"allocatable": values("count")})}}
 	capacityFields = values("storageClassName").with(tree{"nodeTopology": labelSelector, "capacity": amount, "maximumVolumeSize": amount})

@@ -22,6 +22,13 @@ type Attachments struct {
 	Limits map[string]map[string]int64
 }
 
+// InTreeDrivers are the CSI drivers that attach the volumes of these provisioners, which were made before CSI. A
+// StorageClass may still name one, such as gp2 on EKS (k8s.io/csi-translation-lib v0.37.2 plugins).
+var InTreeDrivers = map[string]string{
+	"kubernetes.io/aws-ebs": "ebs.csi.aws.com", "kubernetes.io/gce-pd": "pd.csi.storage.gke.io", "kubernetes.io/azure-disk": "disk.csi.azure.com",
+	"kubernetes.io/cinder": "cinder.csi.openstack.org", "kubernetes.io/portworx-volume": "pxd.portworx.com",
+}
+
 // CSIVolume is a volume that a CSI driver attaches. Claims that are bound to the same one share it.
 type CSIVolume struct{ Driver, Handle string }
 
@@ -40,7 +47,7 @@ func (a *Attachments) Of(pod *Pod) []*CSIVolume {
 		add(a.Volumes[pod.Namespace][claim])
 	}
 	if pod.Ephemeral {
-		for _, v := range a.Owned[pod.UID] {
+		for _, v := range a.Owned[pod.Claimant()] {
 			add(v)
 		}
 	}

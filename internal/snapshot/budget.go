@@ -24,8 +24,11 @@ type Budget struct {
 	AlwaysAllow bool
 	// Most is what it allows when all of its pods are healthy, nil where that is not
 	// known: status.expectedPods less status.desiredHealthy
-	// (k8s.io/kubernetes v1.37.1 pkg/controller/disruption/disruption.go).
+	// (k8s.io/kubernetes v1.37.2 pkg/controller/disruption/disruption.go).
 	Most *int32
+	// Failing is set where its controller cannot find out how many pods there are to be, such as those of a Job, and Uncounted
+	// where it counts none, such as bare pods. Both allow no eviction (disruption.go, getExpectedScale, failSafe and updatePdbStatus).
+	Failing, Uncounted bool
 	// Disrupted are the names of status.disruptedPods: pods whose eviction has been granted, which Allowed
 	// leaves out already. It is nil for none.
 	Disrupted map[string]bool

@@ -117,6 +117,8 @@ type Pod struct {
 	// Nominated is the node on which the scheduler keeps room for a pod that runs on none yet, "" for none.
 	Nominated string
 	UID       types.UID
+	// Like is the UID of the pod in whose likeness one is to be created that is not there yet.
+	Like types.UID
 	// Controller is the controlling owner, nil for a bare pod.
 	Controller *Controller
 	// Scheduling is shared by all pods that are equal in it.

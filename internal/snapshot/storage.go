@@ -4,6 +4,7 @@
 package snapshot
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -111,6 +112,9 @@ type StorageClass struct {
 	// Limited is set where the CSI driver reports the capacities of nodes, Capacities are those of the class.
 	Limited    bool
 	Capacities []*Capacity
+	// Retains is set for the reclaimPolicy Retain: volumes stay when their claims are deleted. That of a volume may have been
+	// changed since it was made.
+	Retains bool
 	// Default is set for the class of new claims that name none.
 	Default bool
 	// Unknown is set where it could not be read whether it is limited, and by which capacities.
@@ -123,6 +127,16 @@ type Capacity struct {
 	Nodes labels.Selector
 	// Total and Largest are what is left, and the largest volume that can be made, in bytes; -1 where it is not reported.
 	Total, Largest int64
+	// First is another one from which the same storage is taken, nil for none: drivers report each pool once for each class.
+	First *Capacity
+}
+
+// Pool returns the capacity by which all that take the same storage are counted.
+func (c *Capacity) Pool() *Capacity {
+	if c.First != nil {
+		return c.First
+	}
+	return c
 }
 
 // Holds reports whether a volume of a size can be made
@@ -187,6 +201,9 @@ type OpenClaim struct {
 	New bool
 }
 
+// Claimant returns the UID of the pod whose claims show what this one has in generic ephemeral volumes.
+func (p *Pod) Claimant() types.UID { return cmp.Or(p.UID, p.Like) }
+
 // OpenClaims returns the claims that no volume is bound to of a pod that runs on no node yet, or of the one that
 // replaces it: that has new claims for its generic ephemeral volumes, and where the claim template of a
 // StatefulSet makes up for claims that do not exist or are being deleted. There are none where Storage was not read.
@@ -206,13 +223,13 @@ func (s *Snapshot) OpenClaims(pod *Pod) []OpenClaim {
 	if !pod.Ephemeral {
 		return out
 	}
-	owned := s.Storage.Owned[pod.UID]
+	owned := s.Storage.Owned[pod.Claimant()]
 	if len(owned) == 0 {
 		return append(out, OpenClaim{State: Unknown})
 	}
 	for _, claim := range owned {
 		switch {
-		case pod.Node != "":
+		case pod.Node != "" || pod.UID == "":
 			out = append(out, OpenClaim{Claim: claim, New: true})
 		case s.Storage.Bound[claim.Namespace][claim.Name] == "":
 			out = append(out, OpenClaim{Claim: claim, State: s.stateOf(claim)})

@@ -43,6 +43,9 @@ var featuresOfPods = map[string]func(p *places, name string, spec *corev1.PodSpe
 	"overhead":                           (*places).overhead,
 	"preemptionPolicy Never":             (*places).patient,
 	"tolerationSeconds of the new taint": (*places).toleratesForAWhile,
+	"pod-level resources":                (*places).podLevel,
+	"required node affinity":             (*places).requires,
+	"host ports of some addresses":       (*places).hostPorts,
 }
 
 // feature gives one of three workloads a random feature.
@@ -296,8 +299,10 @@ func (p *places) cameUp(tainted []string) {
 			p.tally.features[p.featureOf[name]]++
 		}
 	}
-	if evicted && p.scoped {
-		p.tally.features[scopedQuotas]++
+	for name, has := range map[string]bool{scopedQuotas: p.scoped, boundedRanges: p.bounded, tolerationPolicies: p.policy} {
+		if evicted && has {
+			p.tally.features[name]++
+		}
 	}
 }
 
@@ -308,7 +313,7 @@ const enoughClusters = 400
 // expectFeatures fails if a feature never came up in many clusters.
 func (c *placed) expectFeatures(t *testing.T) {
 	t.Helper()
-	for _, name := range append(slices.Sorted(maps.Keys(featuresOfPods)), daemonSets, scopedQuotas) {
+	for _, name := range append(slices.Sorted(maps.Keys(featuresOfPods)), daemonSets, scopedQuotas, boundedRanges, tolerationPolicies) {
 		t.Logf("%s: %d workloads with evicted pods, %d outside of their range", name, c.features[name], c.outsideOf[name])
 		if c.clusters >= enoughClusters && c.features[name] == 0 {
 			t.Errorf("%q never came up: the test shows nothing about it", name)

@@ -74,8 +74,12 @@ func (p *places) workload(name string, replicas int32, pods *corev1.PodTemplateS
 				Action: batchv1.PodFailurePolicyActionIgnore, OnPodConditions: []batchv1.PodFailurePolicyOnPodConditionsPattern{{Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue}},
 			}}}
 		}
+		job := &batchv1.Job{ObjectMeta: meta, Spec: spec}
 		return func() error {
-			_, err := p.c.Admin.BatchV1().Jobs(p.namespace).Create(ctx, &batchv1.Job{ObjectMeta: meta, Spec: spec}, metav1.CreateOptions{})
+			if err := p.scheduled(job); err != nil {
+				return err
+			}
+			_, err := p.c.Admin.BatchV1().Jobs(p.namespace).Create(ctx, job, metav1.CreateOptions{})
 			return err
 		}
 	default:
@@ -164,7 +168,7 @@ func (p *places) lowerQuota() {
 func (p *places) incomplete(there map[string]int32) bool {
 	for name, wanted := range p.workloads {
 		class := p.kindOf[name]
-		if there[name] > wanted || there[name] < wanted && !p.quota && class != orderedSets && class != jobs {
+		if there[name] > wanted || there[name] < wanted && !p.quota && !p.bounded && class != orderedSets && class != jobs {
 			return false
 		}
 	}

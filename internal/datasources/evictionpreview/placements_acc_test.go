@@ -116,6 +116,10 @@ type places struct {
 	features      *rand.Rand
 	featureOf     map[string]string
 	later, scoped bool
+	// admits decides what admission does to new pods, and who made a Job. bounded is set where a LimitRange refuses some of them,
+	// and policy where they are given a toleration of the new taint.
+	admits          *rand.Rand
+	bounded, policy bool
 	// repeated is set where the change is made in copies as well: no ResourceQuota is lowered, and Jobs go on
 	// when their pods are evicted.
 	repeated bool
@@ -153,7 +157,7 @@ type places struct {
 func newPlaces(t *testing.T, c *acctest.Cluster, seed int, tally *placed) *places {
 	t.Helper()
 	source := func(stream uint64) *rand.Rand { return rand.New(rand.NewPCG(uint64(seed), stream)) }
-	return &places{move: move{t: t, c: c, pool: acctest.Name(t, "pool"), namespace: c.Namespace(t)}, r: source(29), limits: source(30), volumes: source(31), soft: source(32), kinds: source(33), graces: source(34), prefers: source(35), guards: source(36), tally: tally, kindOf: map[string]string{}, fails: map[string]placement.Range{}, features: source(37), featureOf: map[string]string{}}
+	return &places{move: move{t: t, c: c, pool: acctest.Name(t, "pool"), namespace: c.Namespace(t)}, r: source(29), limits: source(30), volumes: source(31), soft: source(32), kinds: source(33), graces: source(34), prefers: source(35), guards: source(36), tally: tally, kindOf: map[string]string{}, fails: map[string]placement.Range{}, features: source(37), admits: source(38), featureOf: map[string]string{}}
 }
 
 // run makes the cluster and the change, and returns what was predicted, and how many pods of each workload are Pending.
@@ -163,7 +167,7 @@ func (p *places) run() (*placement.Outcome, map[string]int) {
 		name := fmt.Sprintf("%s-%d", p.pool, i)
 		p.nodes = append(p.nodes, name)
 		p.c.Node(p.t, acctest.Node{
-			Name: name, Labels: map[string]string{"pool": p.pool, corev1.LabelHostname: name, "zone": fmt.Sprintf("z%d", i%2)}, Taints: p.softTaints(),
+			Name: name, Labels: map[string]string{"pool": p.pool, corev1.LabelHostname: name, "zone": fmt.Sprintf("z%d", i%2), "number": fmt.Sprint(i)}, Taints: p.softTaints(),
 			Allocatable: p.gpus(corev1.ResourceList{
 				"cpu": resource.MustParse(fmt.Sprint(p.sizeOfNode(2 + p.r.IntN(6)))), "memory": resource.MustParse(fmt.Sprintf("%dGi", p.sizeOfNode(2+p.r.IntN(6)))),
 				"pods": resource.MustParse(fmt.Sprint(p.podsOfNode(4 + p.r.IntN(8)))),
@@ -194,10 +198,8 @@ func (p *places) run() (*placement.Outcome, map[string]int) {
 	p.copy()
 	p.settle(nil)
 	p.before, p.ended = p.there, p.failed()
-	if p.limited {
-		// New pods get another request than those that are there.
-		limit(p.t, p.c, p.namespace, corev1.LimitRangeItem{DefaultRequest: cores([]string{"100m", "2", "3"}[p.limits.IntN(3)])})
-	}
+	p.relimit()
+	p.admit()
 	p.lowerQuota()
 	p.protect()
 	tainted := p.nodes[:1+p.r.IntN(len(p.nodes)/2)]
@@ -313,7 +315,7 @@ func (p *places) settle(tainted []string) map[string]int {
 			if unschedulable {
 				pending[one.Labels["app"]]++
 			}
-			done = done && one.DeletionTimestamp == nil && one.Status.NominatedNodeName == "" && !slices.Contains(tainted, one.Spec.NodeName) && (unschedulable || one.Status.Phase == corev1.PodRunning)
+			done = done && one.DeletionTimestamp == nil && one.Status.NominatedNodeName == "" && !p.leaves(one, tainted) && (unschedulable || one.Status.Phase == corev1.PodRunning)
 		}
 		done = p.daemonsThere(there, tainted) && done
 		if done && (maps.Equal(there, p.workloads) || p.incomplete(there)) && maps.Equal(now, before) {

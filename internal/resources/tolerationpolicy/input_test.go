@@ -34,6 +34,7 @@ func TestTolerationPolicy_refusesAtPlan(t *testing.T) {
 		"a resource that is no name":                     {match(map[string]any{"requests": []any{"nvidia.com/g p u"}}), []string{`"nvidia.com/g p u" is not the name of an extended resource`}},
 		"a namespace that is no name":                    {match(map[string]any{"namespaces": []any{"A B"}}), []string{`"A B" is not the name of a namespace`}},
 		"a selector that is none":                        {match(map[string]any{"pod_selector": "a=(b"}), []string{"selector"}},
+		"a selector that compares numbers":               {match(map[string]any{"pod_selector": "size>3"}), []string{`selectors of objects cannot compare numbers, as in "size>3"`}},
 		"a name that is none":                            {map[string]any{"name": "Not A Name"}, []string{`"Not A Name" is no name`}},
 		"an empty selector":                              {match(map[string]any{"namespace_selector": ""}), []string{"namespace_selector"}},
 		"the same toleration twice":                      {map[string]any{"tolerations": acctest.TolerationObjects(t, "a:NoExecute@1 a:NoExecute@2")}, []string{`Unable to use toleration "a:NoExecute" twice`}},

@@ -154,7 +154,7 @@ var placementEquivalents = []equivalent{
 		reason: "a cache: without it the same value is made again",
 	},
 	{
-		file: "internal/placement/room.go", function: "Finder.count", was: "f.rooms.all[at].priority > d.Priority", becomes: "f.rooms.all[at].priority >= d.Priority",
+		file: "internal/placement/room.go", function: "Finder.count", was: "f.rooms.all[at].priority > priority", becomes: "f.rooms.all[at].priority >= priority",
 		reason: "two entries of one priority add up to the same",
 	},
 	{

@@ -55,12 +55,12 @@ func MatchAttributes() map[string]schema.Attribute {
 		"namespace_selector": schema.StringAttribute{
 			Optional:            true,
 			MarkdownDescription: "Label selector of the namespaces, instead of `namespaces`. It must match no system namespace.",
-			Validators:          []validator.String{Selector()},
+			Validators:          []validator.String{objectSelector()},
 		},
 		"pod_selector": schema.StringAttribute{
 			Optional:            true,
 			MarkdownDescription: "Label selector of the pods.",
-			Validators:          []validator.String{Selector()},
+			Validators:          []validator.String{objectSelector()},
 		},
 		"requests": schema.SetAttribute{
 			Optional:            true,

@@ -12,6 +12,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
 	"k8s.io/apimachinery/pkg/labels"
 
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/admission"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/label"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/workload"
 )
@@ -32,6 +33,20 @@ func Selector() validator.String {
 			return ""
 		},
 	}
+}
+
+// objectSelector validates a label selector that becomes part of an object.
+func objectSelector() validator.String {
+	all := Selector().(check) //nolint:forcetypeassert // It returns nothing else.
+	return check{description: all.description, find: func(s string) string {
+		if wrong := all.find(s); wrong != "" {
+			return wrong
+		}
+		if _, err := admission.ObjectSelector(s); err != nil {
+			return "The API server does not take it: " + err.Error() + "."
+		}
+		return ""
+	}}
 }
 
 // NoSelector words that a label selector, which stands at a path, cannot be read. The
