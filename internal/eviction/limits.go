@@ -63,8 +63,8 @@ type LimitsError struct {
 	Report   *Report
 	Stranded []PodVerdict
 	Exceeded []Excess
-	// NodeGroups are those to which an autoscaler may add nodes for Pending pods, for messages, where they have been read.
-	NodeGroups []string
+	// Unmodelled is what messages name, where it has been read.
+	Unmodelled snapshot.Unmodelled
 }
 
 // Error names the first reason.

@@ -183,6 +183,26 @@ func (r *Report) Summary() Summary {
 // LeavesPending reports whether replacements may stay Pending because no node takes them.
 func (r *Report) LeavesPending() bool { return r != nil && r.Outcome().Unplaced.Max > 0 }
 
+// Replaced returns the pods in whose place others are created, as far as it was simulated: evicted ones and those that are
+// preempted.
+func (r *Report) Replaced() []*snapshot.Pod {
+	if r == nil {
+		return nil
+	}
+	var out []*snapshot.Pod
+	for i := range r.Pods {
+		if pod := r.Pods[i].Pod; r.Outcome().Of(pod) != nil {
+			out = append(out, pod)
+		}
+	}
+	for _, v := range r.Outcome().Victims {
+		if v.Pod.Controller != nil {
+			out = append(out, v.Pod)
+		}
+	}
+	return out
+}
+
 // Evicted returns the pods that are evicted, or may be; of no report there are none.
 func (r *Report) Evicted() []*snapshot.Pod {
 	if r == nil {

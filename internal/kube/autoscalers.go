@@ -64,13 +64,26 @@ func (c *Cluster) groupsOf(ctx context.Context, nodes []*snapshot.Node) ([]strin
 	return slices.Compact(all), nil
 }
 
-// NodeGroupsFor returns NodeGroups where a change leaves pods without a node, and sends nothing where it does not. A
-// preview is as right without their names. Errors: those of NodeGroups.
-func (c *Cluster) NodeGroupsFor(ctx context.Context, leavesPending bool) ([]string, error) {
-	if !leavesPending {
-		return nil, nil
+// Unmodelled returns what of the cluster a preview names and does not simulate: NodeGroups where a change leaves pods without a
+// node, and the webhooks that are called for the pods that are created in the place of others. For no such pods it sends
+// nothing. A preview is as right without names. Errors: those of the API server.
+func (c *Cluster) Unmodelled(ctx context.Context, leavesPending bool, replaced []*snapshot.Pod) (out snapshot.Unmodelled, err error) {
+	if leavesPending {
+		out.NodeGroups, err = c.NodeGroups(ctx)
 	}
-	return c.NodeGroups(ctx)
+	if len(replaced) == 0 {
+		return out, err
+	}
+	short, cancel := context.WithTimeout(ctx, groupsFor)
+	defer cancel()
+	var unread error
+	if out.Webhooks, unread = c.webhooksFor(short, replaced); unread != nil {
+		out.WebhooksUnread = true
+	}
+	if absent(unread) {
+		return out, err
+	}
+	return out, errors.Join(err, unread)
 }
 
 // reportedGroups returns the node groups that cluster-autoscaler reports, or else the targets of MachineAutoscalers.

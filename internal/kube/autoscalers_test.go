@@ -136,15 +136,15 @@ func TestNodeGroups_isNotWaitedForLong(t *testing.T) {
 				c, began := api.connect(t), time.Now()
 				// Each resource of a configuration asks: a failure is remembered.
 				for range 10 {
-					if groups, err := c.NodeGroupsFor(t.Context(), true); groups != nil || !errors.Is(err, ErrUnreachable) || !strings.Contains(err.Error(), "no answer within 5s") {
-						t.Errorf("got %q, %v", groups, err)
+					if found, err := c.Unmodelled(t.Context(), true, nil); found.NodeGroups != nil || !errors.Is(err, ErrUnreachable) || !strings.Contains(err.Error(), "no answer within 5s") {
+						t.Errorf("got %v, %v", found, err)
 					}
 				}
 				if took := time.Since(began); took > 6*time.Second {
 					t.Errorf("it took %s", took)
 				}
-				if groups, err := c.NodeGroupsFor(t.Context(), false); groups != nil || err != nil {
-					t.Errorf("without Pending pods: %q, %v", groups, err)
+				if found, err := c.Unmodelled(t.Context(), false, nil); found.NodeGroups != nil || err != nil {
+					t.Errorf("without Pending pods: %v, %v", found, err)
 				}
 			})
 		})

@@ -80,7 +80,7 @@ func (p *plugin) run(cmd *cobra.Command, f *previewFlags, change imagined) error
 		return err
 	}
 	// There is no log for an error, and the answer is as right without names.
-	answer.NodeGroups, _ = cluster.NodeGroupsFor(ctx, answer.Report.LeavesPending())
+	answer.Unmodelled, _ = cluster.Unmodelled(ctx, answer.Report.LeavesPending(), answer.Report.Replaced())
 	if err := p.write(f, answer); err != nil {
 		return err
 	}

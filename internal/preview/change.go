@@ -46,8 +46,8 @@ type WhatIf struct {
 	Stuck []string
 	// Doubts is what may go wrong with a rollout of machines or with a drain.
 	Doubts []string
-	// NodeGroups are those to which an autoscaler may add nodes for Pending pods.
-	NodeGroups []string
+	// Unmodelled is what messages name.
+	Unmodelled snapshot.Unmodelled
 	// Unmatched is a drained node where a pod selector matches no pod of the nodes, "" where it matches one.
 	Unmatched string
 	// cordoned are the drained nodes that are cordoned already.
@@ -131,9 +131,9 @@ func (w WhatIf) strange(s *snapshot.Snapshot) WhatIf {
 // Subject words the change.
 func (w WhatIf) Subject() message.Subject {
 	if w.Drain != nil {
-		return message.Subject{Verb: "Draining", What: message.Where(w.Target, w.Matched) + message.OfPods(w.Drain.PodSelector), NodeGroups: w.NodeGroups}
+		return message.Subject{Verb: "Draining", What: message.Where(w.Target, w.Matched) + message.OfPods(w.Drain.PodSelector), Unmodelled: w.Unmodelled}
 	}
-	s := message.Subject{Verb: "Applying", Taints: w.Taints, Preposition: "to", NodeGroups: w.NodeGroups}
+	s := message.Subject{Verb: "Applying", Taints: w.Taints, Preposition: "to", Unmodelled: w.Unmodelled}
 	removed := make([]corev1.Taint, len(w.Absent))
 	for i, id := range w.Absent {
 		removed[i] = corev1.Taint{Key: id.Key, Effect: id.Effect}

@@ -73,7 +73,7 @@ func TestSnapshot_whatIsMissingIsNamed(t *testing.T) {
 		t.Fatalf("diagnostics: %v", diags)
 	}
 	want := "\n\nNot in the snapshot: cronjobs.batch, csidrivers.storage.k8s.io, csinodes.storage.k8s.io, csistoragecapacities.storage.k8s.io, daemonsets.apps, jobs.batch, limitranges, mutatingadmissionpolicies.admissionregistration.k8s.io, " +
-		"mutatingadmissionpolicybindings.admissionregistration.k8s.io, namespaces, persistentvolumeclaims, persistentvolumes, poddisruptionbudgets.policy, priorityclasses.scheduling.k8s.io, replicationcontrollers, resourcequotas, statefulsets.apps, storageclasses.storage.k8s.io. " +
+		"mutatingadmissionpolicybindings.admissionregistration.k8s.io, mutatingwebhookconfigurations.admissionregistration.k8s.io, namespaces, persistentvolumeclaims, persistentvolumes, poddisruptionbudgets.policy, priorityclasses.scheduling.k8s.io, replicationcontrollers, resourcequotas, statefulsets.apps, storageclasses.storage.k8s.io, validatingwebhookconfigurations.admissionregistration.k8s.io. " +
 		"The plan treats these as kinds that there is no permission to list."
 	if got := diags[0].Detail(); !strings.HasSuffix(got, want) {
 		t.Errorf("detail %q, want %q at its end", got, want)

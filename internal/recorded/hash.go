@@ -133,7 +133,8 @@ var readable = []string{
 	"minAvailable", "maxUnavailable", "maxSurge", "partition", "observedGeneration", "duration",
 	"scopes", "scopeName", "key", "topologyKey", "matchLabelKeys", "mismatchLabelKeys", "resourceName",
 	"action", "failedIndexes", "podReplacementPolicy",
-	"accessModes", "volumeMode", "volumeBindingMode", "reclaimPolicy", "maximumVolumeSize",
+	"accessModes", "volumeMode", "volumeBindingMode", "reclaimPolicy",
+	"operations", "apiGroups", "apiVersions", "resources", "scope", "maximumVolumeSize",
 }
 
 // untouched are the fields that stay whole: amounts by the names of resources.

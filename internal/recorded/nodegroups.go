@@ -12,10 +12,13 @@ import (
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/workload"
 )
 
-// These kinds and the report of cluster-autoscaler name the node groups that may grow (internal/kube/autoscalers.go and
-// nodepools.go). No other plan depends on them, so that a folder without them misses nothing.
+// These kinds are read for names alone: with the report of cluster-autoscaler, those of the node groups that may grow, and those
+// of webhooks (internal/kube/autoscalers.go, nodepools.go and webhooks.go). No verdict depends on them, so that a folder without
+// them misses nothing.
 var (
-	growing = []kindRecord{
+	nameOnly = []kindRecord{
+		{Group: admissionGroup, Version: "v1", Resource: "mutatingwebhookconfigurations", Kind: "MutatingWebhookConfiguration"},
+		{Group: admissionGroup, Version: "v1", Resource: "validatingwebhookconfigurations", Kind: "ValidatingWebhookConfiguration"},
 		{Group: karpenterGroup, Version: "v1", Resource: "nodepools", Kind: "NodePool"},
 		{Group: autoscalingGroup, Version: "v1beta1", Resource: "machineautoscalers", Kind: "MachineAutoscaler"},
 	}
@@ -24,6 +27,10 @@ var (
 		"status": {"resources": amounts, "conditions": conditionFields},
 	}
 	autoscalerFields = tree{"spec": values("minReplicas", "maxReplicas").with(tree{"scaleTargetRef": values("name")})}
+
+	webhookFields = tree{"webhooks": values("name").with(tree{
+		"rules": values("operations", "apiGroups", "apiVersions", "resources", "scope"), "namespaceSelector": labelSelector, "objectSelector": labelSelector,
+	})}
 
 	reportRefs = []workload.Ref{{Namespace: "kube-system", Name: reportName}, {Namespace: "openshift-machine-api", Name: reportName}}
 )

@@ -70,7 +70,7 @@ func TestWrite_anOpenShiftClusterIsRecordedWithTheRightsOfAPlan(t *testing.T) {
 	defer api.Close()
 	source := recorder(t, api,
 		mayRead("", "nodes", "pods", "namespaces", "resourcequotas", "limitranges", "persistentvolumes", "persistentvolumeclaims", "replicationcontrollers"),
-		mayRead("admissionregistration.k8s.io", "mutatingadmissionpolicies", "mutatingadmissionpolicybindings"),
+		mayRead("admissionregistration.k8s.io", "mutatingadmissionpolicies", "mutatingadmissionpolicybindings", "mutatingwebhookconfigurations", "validatingwebhookconfigurations"),
 		mayRead("scheduling.k8s.io", "priorityclasses"),
 		mayRead("storage.k8s.io", "storageclasses", "csidrivers", "csinodes", "csistoragecapacities"),
 		mayRead("apps", "*"), mayRead("batch", "*"), mayRead("policy", "*"), mayRead("operator.openshift.io", "*"),

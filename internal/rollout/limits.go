@@ -54,7 +54,7 @@ func (r *run) allowed(ctx context.Context, plan planner.Plan) error {
 func (r *run) within(ctx context.Context, steps []planner.Step, report *eviction.Report, began bool) error {
 	over := new(eviction.LimitsError)
 	if errors.As(r.change.Limits.Allow(report), &over) {
-		over.NodeGroups = NodeGroups(ctx, r.cluster, report)
+		over.Unmodelled = Unmodelled(ctx, r.cluster, report)
 		return &LimitsError{LimitsError: over, Steps: steps, Began: began}
 	}
 	return nil

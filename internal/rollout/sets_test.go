@@ -98,8 +98,8 @@ func TestRun_countsOfMachineSetsWhatThePlanCounts(t *testing.T) {
 		if got := over.Report.Pods; len(got) != 1 || got[0].Verdict != eviction.Unknown || over.Exceeded[0].Certain {
 			t.Errorf("it counts %v, want one pod whose outcome is unknown", got)
 		}
-		if !slices.Equal(over.NodeGroups, []string{"gpu-a"}) {
-			t.Errorf("it names the node groups %q", over.NodeGroups)
+		if !slices.Equal(over.Unmodelled.NodeGroups, []string{"gpu-a"}) {
+			t.Errorf("it names the node groups %q", over.Unmodelled.NodeGroups)
 		}
 	})
 }

@@ -68,12 +68,12 @@ func (a *cycleMachineSet) consequences(ctx context.Context, w wanted, step plann
 	}
 	message.WarnActionDeadlocks(w.title(), step.Switch.Impact.Deadlocks, diags)
 	if over := new(eviction.LimitsError); errors.As(w.limits.Check(begins.Report), &over) {
-		over.NodeGroups = rollout.NodeGroups(ctx, a.Data.Cluster, over.Report)
+		over.Unmodelled = rollout.Unmodelled(ctx, a.Data.Cluster, over.Report)
 		diags.Append(explain(w, &rollout.LimitsError{LimitsError: over, Steps: []planner.Step{step}}))
 		return
 	}
 	about := subject("Replacing", all, w)
-	about.NodeGroups = rollout.NodeGroups(ctx, a.Data.Cluster, step.Report)
+	about.Unmodelled = rollout.Unmodelled(ctx, a.Data.Cluster, step.Report)
 	message.LogPods(ctx, about, step.Report)
 	summary, detail := message.Preview(about, step.Report)
 	if summary == "" {

@@ -52,7 +52,7 @@ func (a *drainNodes) Preview(ctx context.Context, w wanted, diags *diag.Diagnost
 	}
 	_, report := plan.Impact()
 	if over := new(eviction.LimitsError); errors.As(w.limits.Check(report), &over) {
-		over.NodeGroups = rollout.NodeGroups(ctx, a.Data.Cluster, over.Report)
+		over.Unmodelled = rollout.Unmodelled(ctx, a.Data.Cluster, over.Report)
 		diags.Append(explain(w, d, over))
 		return
 	}
@@ -62,7 +62,7 @@ func (a *drainNodes) Preview(ctx context.Context, w wanted, diags *diag.Diagnost
 			"Apply cordons the nodes all the same. If that is not intended, "+message.CheckLabels(d.Nodes[0])+".")
 	}
 	about := w.subject("Draining", d)
-	about.NodeGroups = rollout.NodeGroups(ctx, a.Data.Cluster, report)
+	about.Unmodelled = rollout.Unmodelled(ctx, a.Data.Cluster, report)
 	message.LogPods(ctx, about, report)
 	summary, detail := message.Preview(about, report)
 	if summary == "" {

@@ -84,7 +84,7 @@ func (d *dataSource) fill(ctx context.Context, cluster *kube.Cluster, m *model, 
 	if err != nil {
 		return err
 	}
-	change.NodeGroups = rollout.NodeGroups(ctx, cluster, change.Report)
+	change.Unmodelled = rollout.Unmodelled(ctx, cluster, change.Report)
 	remark(change, diags)
 	m.take(change)
 	return nil

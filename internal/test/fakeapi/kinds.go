@@ -90,5 +90,7 @@ func builtin() []Kind {
 		{GroupVersionKind: storage.WithKind("StorageClass"), Plural: "storageclasses", Cluster: true},
 		{GroupVersionKind: admission.WithKind("MutatingAdmissionPolicy"), Plural: "mutatingadmissionpolicies", Cluster: true, Generation: true},
 		{GroupVersionKind: admission.WithKind("MutatingAdmissionPolicyBinding"), Plural: "mutatingadmissionpolicybindings", Cluster: true, Generation: true},
+		{GroupVersionKind: admission.WithKind("MutatingWebhookConfiguration"), Plural: "mutatingwebhookconfigurations", Cluster: true, Generation: true},
+		{GroupVersionKind: admission.WithKind("ValidatingWebhookConfiguration"), Plural: "validatingwebhookconfigurations", Cluster: true, Generation: true},
 	}
 }

@@ -23,7 +23,7 @@ func (b Limits) Refused(e *eviction.LimitsError, about Subject, at path.Path) di
 		return diag.NewAttributeErrorDiagnostic(at, "Unable to "+about.String()+": "+CountVerb(n, "pod tolerates", "pods tolerate")+" the replaced taint, but not the new one",
 			about.written()+" "+about.advice()+"\n"+list.String())
 	}
-	about.NodeGroups = e.NodeGroups
+	about.Unmodelled = e.Unmodelled
 	_, list := Preview(about, e.Report)
 	summary := "Unable to " + about.String() + ": " + exceeds(e, e.Exceeded[0])
 	detail := about.written() + " " + about.instead() + ", or " + b.change(e) + ".\n\n" + list

@@ -208,6 +208,8 @@ func TestPreview_goldensOfSituations(t *testing.T) {
 		"another-scheduler": {aCluster().node("worker-2", 8).pods("worker-1", "ml/Deployment/trainer", 12, 1, placedByVolcano), gpu, "", false},
 		"quotas":            {quotas, gpu, "", false},
 		"quotas-unread":     {quotasUnread, gpu, "", false},
+		"webhooks":          {aCluster().node("worker-2", 9).pods("worker-1", "shop/Deployment/web", 3, 1), gpu, "webhooks", false},
+		"webhooks-unread":   {aCluster().node("worker-2", 9).pods("worker-1", "shop/Deployment/web", 3, 1), gpu, "webhooks unread", false},
 		"autoscaled":        {aCluster().node("worker-2", 1).pods("worker-1", "shop/Deployment/web", 3, 1), gpu, "autoscaled", false},
 		"ephemeral-volumes": {aCluster().node("worker-2", 8).pods("worker-1", "shop/Deployment/web", 2, 1, ephemeral).pods("worker-1", "shop/one-off", 1, 1, ephemeral), gpu, "", false},
 		"storage":           {withStorage(), gpu, "", false},
@@ -230,7 +232,11 @@ func TestPreview_goldensOfSituations(t *testing.T) {
 			case "selected":
 				about = Subject{Verb: "Draining", What: `node "worker-1" of pods matching "app=checkout"`}
 			case "autoscaled":
-				about.NodeGroups = []string{"gpu-a", "gpu-b", "NodePool default", "a-node-group-with-a-long-name-that-wraps"}
+				about.Unmodelled.NodeGroups = []string{"gpu-a", "gpu-b", "NodePool default", "a-node-group-with-a-long-name-that-wraps"}
+			case "webhooks":
+				about.Unmodelled.Webhooks = []string{"gatekeeper-validating-webhook-configuration", "istio-sidecar-injector", "kyverno-resource-mutating-webhook-cfg"}
+			case "webhooks unread":
+				about.Unmodelled.WebhooksUnread = true
 			case "no-schedule":
 				about = applying(t, `node "worker-1"`, "dedicated=gpu:NoSchedule")
 			}

@@ -44,8 +44,8 @@ type Subject struct {
 	// Instead reports what to do in place of a change that a limit refuses; empty for what is
 	// said of taints.
 	Instead string
-	// NodeGroups are those to which an autoscaler may add nodes, as kube.NodeGroups returns them.
-	NodeGroups []string
+	// Unmodelled is what the preview names beside what the report has.
+	Unmodelled snapshot.Unmodelled
 }
 
 // advice reports what stranded pods are and what to do about them.
@@ -110,7 +110,7 @@ func notModelled(s Subject, report *eviction.Report) string {
 	}
 	var parts []string
 	if out.Unplaced.Max > 0 {
-		parts = append(parts, autoscaled(s.NodeGroups)...)
+		parts = append(parts, autoscaled(s.Unmodelled.NodeGroups)...)
 	}
 	if out.UnknownQuotas {
 		parts = append(parts, "quotas")
@@ -134,7 +134,7 @@ func notModelled(s Subject, report *eviction.Report) string {
 	if report.UnknownJobs || out.UnreadJobs {
 		parts = append(parts, "backoffLimit of Jobs")
 	}
-	parts = append(parts, unmodelledPods(report)...)
+	parts = append(append(parts, unmodelledPods(report)...), webhooks(s.Unmodelled)...)
 	if len(parts) == 0 {
 		return ""
 	}

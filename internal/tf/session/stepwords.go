@@ -64,14 +64,14 @@ func (d *Data) Warn(ctx context.Context, w StepWords, plan planner.Plan, diags *
 		check = w.Allow
 	}
 	if over := new(eviction.LimitsError); errors.As(check(whole), &over) || w.exceeds(whole, over) {
-		over.NodeGroups = rollout.NodeGroups(ctx, d.Cluster, over.Report)
+		over.Unmodelled = rollout.Unmodelled(ctx, d.Cluster, over.Report)
 		diags.Append(w.Limits.Refused(over, w.About(false, steps), w.Rescue))
 		return
 	}
 	for _, step := range steps {
 		about := w.About(true, []planner.Step{step})
 		about.RefusesStranded = !w.EvictStranded
-		about.NodeGroups = rollout.NodeGroups(ctx, d.Cluster, step.Report)
+		about.Unmodelled = rollout.Unmodelled(ctx, d.Cluster, step.Report)
 		message.LogPods(ctx, about, step.Report)
 		summary, detail := message.Preview(about, step.Report)
 		if step.Switch != nil {

@@ -21,8 +21,8 @@ import (
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/test/fakeapi"
 )
 
-// TestNodeGroups_logsWhyTheyCannotBeRead: a message lacks their names for a reason, which nothing else tells.
-func TestNodeGroups_logsWhyTheyCannotBeRead(t *testing.T) {
+// TestUnmodelled_logsWhyTheyCannotBeRead: a message lacks their names for a reason, which nothing else tells.
+func TestUnmodelled_logsWhyTheyCannotBeRead(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
 		fault fakeapi.Fault
@@ -63,10 +63,10 @@ func TestNodeGroups_logsWhyTheyCannotBeRead(t *testing.T) {
 				}
 				var out bytes.Buffer
 				began := time.Now()
-				if got := NodeGroups(WithLogger(t.Context(), slog.New(slog.NewTextHandler(&out, nil))), c, report); !slices.Equal(got, tt.want) {
+				if got := Unmodelled(WithLogger(t.Context(), slog.New(slog.NewTextHandler(&out, nil))), c, report).NodeGroups; !slices.Equal(got, tt.want) {
 					t.Errorf("got %q", got)
 				}
-				if log := out.String(); strings.Contains(log, "the node groups of an autoscaler cannot be read") != (tt.logs != "") || !strings.Contains(log, tt.logs) {
+				if log := out.String(); strings.Contains(log, "the node groups of an autoscaler or the admission webhooks cannot be read") != (tt.logs != "") || !strings.Contains(log, tt.logs) {
 					t.Errorf("the log has %q", log)
 				}
 				if took := time.Since(began); took > 6*time.Second {
