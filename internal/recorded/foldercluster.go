@@ -39,7 +39,7 @@ func kindNamed(apiVersion, kind string) (kindRecord, bool) {
 	if err != nil || kind == "" || gv.Version == "" {
 		return kindRecord{}, false
 	}
-	known := slices.Concat(builtin, optional(), []kindRecord{{Version: "v1", Resource: configMaps.Resource, Kind: "ConfigMap"}})
+	known := slices.Concat(builtin, optional(), webhooks, []kindRecord{{Version: "v1", Resource: configMaps.Resource, Kind: "ConfigMap"}})
 	for _, version := range policyVersions {
 		known = append(known, policyKinds(version)...)
 	}
@@ -83,6 +83,12 @@ func (f *folder) cluster() (*Cluster, error) {
 			}
 		}
 		c.kinds[gvr] = one
+	}
+	if slices.ContainsFunc(webhooks, func(k kindRecord) bool { return c.kinds[k.gvr()] != nil }) {
+		// A folder has both kinds or none.
+		for _, k := range webhooks {
+			c.kinds[k.gvr()] = cmp.Or(c.kinds[k.gvr()], &recordedKind{kindRecord: k})
+		}
 	}
 	for _, k := range f.expected() {
 		if c.kinds[k.gvr()] == nil {
@@ -153,7 +159,7 @@ func (f *folder) serve(c *Cluster) {
 }
 
 // clusterScoped are the kinds of a folder whose objects have no namespace, where it has none of them.
-var clusterScoped = []string{"nodes", "namespaces", "persistentvolumes", "priorityclasses", "storageclasses", "csidrivers", "csinodes", policies, bindings}
+var clusterScoped = []string{"nodes", "namespaces", "persistentvolumes", "priorityclasses", "storageclasses", "csidrivers", "csinodes", policies, bindings, "mutatingwebhookconfigurations", "validatingwebhookconfigurations"}
 
 func (k *recordedKind) namespaced() bool {
 	if len(k.objects) > 0 {

@@ -16,9 +16,11 @@ import (
 // of webhooks (internal/kube/autoscalers.go, nodepools.go and webhooks.go). No verdict depends on them, so that a folder without
 // them misses nothing.
 var (
-	nameOnly = []kindRecord{
+	webhooks = []kindRecord{
 		{Group: admissionGroup, Version: "v1", Resource: "mutatingwebhookconfigurations", Kind: "MutatingWebhookConfiguration"},
 		{Group: admissionGroup, Version: "v1", Resource: "validatingwebhookconfigurations", Kind: "ValidatingWebhookConfiguration"},
+	}
+	growing = []kindRecord{
 		{Group: karpenterGroup, Version: "v1", Resource: "nodepools", Kind: "NodePool"},
 		{Group: autoscalingGroup, Version: "v1beta1", Resource: "machineautoscalers", Kind: "MachineAutoscaler"},
 	}
