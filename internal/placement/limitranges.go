@@ -20,6 +20,9 @@ type admitted struct {
 	demand *snapshot.Demand
 	// refusal is why a LimitRange refuses them, or that their PriorityClass is gone, nil for neither.
 	refusal *Refusal
+	// doubtful is set where that is a matter of the template, which was not read: if it has no class, the pod was given the default one
+	// of its time, and a new one is given that of today.
+	doubtful bool
 	// differing names LimitRanges whose defaults differ.
 	differing []string
 	// unknownClass is set where their PriorityClass was not read.
@@ -42,12 +45,25 @@ func (f *Finder) admitted(pod *snapshot.Pod) *admitted {
 		}
 	}
 	one.unknownClass = f.snapshot.PriorityClasses == nil && key.demand.NamesClass()
-	var exists bool
-	if one.demand, exists = one.demand.Prioritize(f.snapshot.PriorityClasses); !exists {
-		one.refusal = cmp.Or(one.refusal, &Refusal{PriorityClass: one.demand.PriorityClass})
-	}
+	f.prioritize(one)
 	f.admissions[key] = one
 	return one
+}
+
+// prioritize gives new pods the priority of their PriorityClass, or finds that it is gone.
+func (f *Finder) prioritize(one *admitted) {
+	classes, before := f.snapshot.PriorityClasses, one.demand
+	var exists bool
+	if one.demand, exists = before.Prioritize(classes); exists {
+		return
+	}
+	if one.refusal == nil && classes.Default() != "" {
+		one.doubtful = true
+		byDefault := *before
+		byDefault.PriorityClass = ""
+		one.demand, _ = byDefault.Prioritize(classes)
+	}
+	one.refusal = cmp.Or(one.refusal, &Refusal{PriorityClass: before.PriorityClass})
 }
 
 // NewDemand returns what a new pod in the place of this one asks for, with what LimitRanges and PriorityClasses add.
@@ -94,7 +110,7 @@ func (s *simulation) refuse(pod *snapshot.Pod) *Refusal {
 	if one.unknownClass {
 		s.unknownClasses, s.unread[pod] = true, true
 	}
-	if one.refusal != nil {
+	if one.refusal != nil && (!one.doubtful || s.unreplaced) {
 		return one.refusal
 	}
 	return s.quotas.admit(s, pod)

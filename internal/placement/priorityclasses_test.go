@@ -54,6 +54,19 @@ func TestSimulate_priorityClasses(t *testing.T) {
 	}
 }
 
+// The pods may have been given the class that was the default one when they were created, as their template has none: in some
+// orders they get that of today, and in the others they are refused.
+func TestSimulate_aMissingClassMayHaveBeenTheDefaultOne(t *testing.T) {
+	t.Parallel()
+	w := newWorld(having(node("n1"), 100, 100), having(node("n2"), 4, 100)).
+		run(replicas("web", "n1", 2, asking(2, 1), classed("gone", 1000))...).run(other("low", "n2", asking(4, 1), priority(5)))
+	w.PriorityClasses = snapshot.PriorityClasses{"new": {Value: 9, Default: true}}
+	out := w.simulate()
+	if got := out.of(t, "web"); got.Refused != (Range{0, 2}) || got.Placed != (Range{0, 2}) || got.Proved > 0 || out.Preempted != (Range{0, 1}) {
+		t.Errorf("refused %v, placed %v, proved %d, preempted %v", got.Refused, got.Placed, got.Proved, out.Preempted)
+	}
+}
+
 // The replacement of a preempted pod is a new pod as well.
 func TestSimulate_preemptedPodsOfAMissingClassAreNotCreated(t *testing.T) {
 	t.Parallel()

@@ -38,7 +38,7 @@ func SystemClass(name string) bool {
 func (d *Demand) Prioritize(classes PriorityClasses) (*Demand, bool) {
 	name := d.PriorityClass
 	if name == "" {
-		name = classes.byDefault()
+		name = classes.Default()
 	}
 	class, exists := classes[name]
 	switch {
@@ -54,8 +54,8 @@ func (d *Demand) Prioritize(classes PriorityClasses) (*Demand, bool) {
 	return &next, true
 }
 
-// byDefault returns the name of the default class, "" for none.
-func (c PriorityClasses) byDefault() string {
+// Default returns the name of the default class, "" for none.
+func (c PriorityClasses) Default() string {
 	for name, class := range c {
 		if class.Default {
 			return name
