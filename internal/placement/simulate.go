@@ -107,6 +107,8 @@ type Outcome struct {
 	// namespace and name. Like
 	// Preempted, they are without those that it evicts without the change as well.
 	Victims []Victim
+	// Certain is set for an outcome of one change of which it is proved that every pod finds a node in each order, or in none.
+	Certain bool
 	// Unread are the pods that are replaced, in any order, whose Jobs or PriorityClasses were not read, sorted by namespace
 	// and name. They include those that are deleted or preempted without the change as well.
 	Unread []*snapshot.Pod
@@ -356,7 +358,7 @@ func (s *simulation) try(orders int, seed uint64) *Outcome {
 	out.UnmodelledStorage = s.unmodelledStorage()
 	out.UnmodelledQuotas, out.UnknownQuotas = slices.Sorted(maps.Keys(s.quotas.unmodelled)), f.snapshot.Quotas == nil
 	out.UnmodelledRanges, out.UnknownRanges = slices.Sorted(maps.Keys(s.unmodelledRanges)), f.snapshot.LimitRanges == nil
-	out.UnknownClasses = s.unknownClasses
+	out.UnknownClasses, out.Certain = s.unknownClasses, s.proved
 	if out.Others.Replacements = s.elsewhere(); out.Others.Replacements == 0 {
 		out.Others = Others{}
 	}

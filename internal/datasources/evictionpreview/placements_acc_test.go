@@ -374,6 +374,9 @@ func (p *places) compare(out *placement.Outcome, pending map[string]int) {
 		if n < predicted.Min || n > predicted.Max {
 			p.tally.outsideOf[p.featureOf[w.Name]]++
 			p.t.Logf("%s: %d pods stay Pending or are not created, predicted %v: %s", p.named(w.Name), n, predicted, w.Reason)
+			if out.Certain {
+				p.t.Errorf("%s: %d pods stay Pending or are not created, and it was proved that %d do", w.Name, n, predicted.Max)
+			}
 		}
 		if n < w.Proved {
 			p.t.Errorf("%s: %d pods stay Pending, and %d were proved to: %s", w.Name, n, w.Proved, w.Reason)
