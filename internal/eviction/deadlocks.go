@@ -91,8 +91,10 @@ type heldByBudget struct {
 	// broken are pods that are not ready, and whose place no drain gives to others. later are those whose
 	// node is drained after one with pods that the PDB is asked for.
 	broken, later []string
-	// live counts the pods that are there or come by themselves, completed those that are over.
+	// live counts the pods that are there or come by themselves, completed those that are over. stuck are those that have been
+	// terminating for long, whose StatefulSet creates no other ones meanwhile.
 	live, completed int
+	stuck           []string
 	// last is set where a pod that is not ready can be evicted as long as another one is ready.
 	last bool
 }
@@ -127,6 +129,7 @@ func noteBroken(s *snapshot.Snapshot, drained map[*snapshot.Pod]bool, held []*he
 	}
 	for _, h := range held {
 		slices.Sort(h.broken)
+		slices.Sort(h.stuck)
 	}
 }
 
@@ -144,8 +147,8 @@ func (h *heldByBudget) note(s *snapshot.Snapshot, p *snapshot.Pod, drained bool)
 	h.live++
 	switch unasked := drained && len(s.Budgets.Guarding(p)) == 0; {
 	case ofSet && p.Overdue:
-		// It keeps its place until its kubelet is there again, whether it was ready or not.
-		h.broken = append(h.broken, p.Key())
+		// It keeps its place until its kubelet is there again, or its node is gone.
+		h.stuck = append(h.stuck, p.Key())
 	case !p.Ready && !p.Terminating && !unasked:
 		h.noteUnready(p, drained)
 	}
@@ -197,7 +200,7 @@ func (h *heldByBudget) missing(r *Report) missing {
 func (h *heldByBudget) deadlock(r *Report, last bool) (Deadlock, bool) {
 	name, broken, all := fmt.Sprintf("PodDisruptionBudget %q", h.namespace+"/"+h.budget.Name), len(h.broken), len(h.pods)+len(h.unasked)
 	if h.uncounted() {
-		return Deadlock{Why: fmt.Sprintf("%s allows no eviction, since its controller does not know how many pods are expected, and %s to be drained (%s). With a number in minAvailable, it need not",
+		return Deadlock{Possible: true, Why: fmt.Sprintf("%s allows no eviction while its controller does not know how many pods are expected, and %s to be drained (%s). With a number in minAvailable, it need not",
 			name, isAre(len(h.pods)), h.asked())}, true
 	}
 	if h.budget.Most == nil {
@@ -207,8 +210,8 @@ func (h *heldByBudget) deadlock(r *Report, last bool) (Deadlock, bool) {
 	most := max(0, int(*h.budget.Most)-over)
 	if most == 0 {
 		counts := ""
-		if over > 0 {
-			counts = fmt.Sprintf(", as it counts %d completed", over)
+		if n := min(over, h.completed); n > 0 {
+			counts = fmt.Sprintf(", as it counts %d completed", n)
 		}
 		return Deadlock{Why: fmt.Sprintf("%s allows no eviction even when all of its pods are healthy%s, and %s to be drained (%s). The drain waits for more pods, or until the PodDisruptionBudget allows an unavailable one",
 			name, counts, isAre(len(h.pods)), h.asked())}, true
@@ -218,38 +221,42 @@ func (h *heldByBudget) deadlock(r *Report, last bool) (Deadlock, bool) {
 		return Deadlock{Why: fmt.Sprintf("%s, and %s not ready (%s): the drain waits until %s ready", allows, isAre(len(unready)), some(unready), theyAre(len(unready)-most+1))}, true
 	}
 	if unready := broken + len(h.later); absent > 0 && absent+unready >= most {
-		return Deadlock{Possible: true, Why: fmt.Sprintf("%s, and %s%s: the drain waits for more pods", allows, absentPods(absent), unreadyToo(unready))}, true
+		return Deadlock{Possible: true, Why: fmt.Sprintf("%s, and %s%s: the drain waits for more pods", allows, h.lacking(absent), unreadyToo(unready))}, true
 	}
 	if broken > 0 {
 		allows += fmt.Sprintf(", %s not ready (%s)", isAre(broken), some(h.broken))
 	}
 	gone := h.missing(r)
-	switch left := most - broken; {
+	// Once pods exist that do not yet, more of the others may be unavailable.
+	switch left, worst := most-broken, most-broken-len(h.later)-absent; {
 	case len(gone.gone) > left:
 		return Deadlock{Why: fmt.Sprintf("%s, and %d to be drained cannot run elsewhere (%s). The drain waits until they can, or until the PodDisruptionBudget allows more",
 			allows, len(gone.gone), some(gone.gone))}, true
 	case last && len(gone.gone)+len(gone.awaiting) > left:
 		return Deadlock{Removed: true, Why: fmt.Sprintf("%s, and %d to be drained fit only new machines (%s). These are created after the last old one is deleted: the drain and the new machines wait for each other",
 			allows, len(gone.awaiting), some(gone.awaiting))}, true
-	case gone.most > left-len(h.later), h.last && gone.most > 0, gone.most == left-len(h.later) && all > gone.most:
+	case gone.most > worst, h.last && gone.most > 0, gone.most == worst && all > gone.most:
 		return Deadlock{Possible: true, Why: fmt.Sprintf("%s, and %d of the %d to be drained may not run elsewhere. Once as many are evicted as it allows, the drain waits until they run again",
 			allows, gone.most, all)}, true
 	}
 	return Deadlock{}, false
 }
 
-// uncounted reports that the PDB never allows an eviction, however many pods are healthy.
+// uncounted reports that the PDB allows no eviction, however many pods are healthy. Pods that its controller cannot count may
+// end, or may be those of a Job beside others.
 func (h *heldByBudget) uncounted() bool {
 	bare := func(v PodVerdict) bool { return v.Pod.Controller == nil }
 	return h.budget.Failing || h.budget.Uncounted && !slices.ContainsFunc(h.pods, func(v PodVerdict) bool { return !bare(v) })
 }
 
-// absent returns how many pods the PDB expects that do not exist, and how many are over that it counts: with a number in
-// minAvailable it expects all that its selector matches (disruption.go, getExpectedPodCount).
+// absent returns how many pods the PDB expects that do not exist or never become ready, and how many it counts that are over
+// or terminating.
 func (h *heldByBudget) absent() (absent, over int) {
 	lacks := max(0, int(*h.budget.Most+h.budget.MinHealthy)-h.live)
-	over = min(lacks, h.completed)
-	return lacks - over, over
+	if h.budget.CountsPods {
+		return len(h.stuck), lacks
+	}
+	return lacks + len(h.stuck), 0
 }
 
 // asked names the pods that the PDB is asked for.
@@ -261,11 +268,20 @@ func (h *heldByBudget) asked() string {
 	return some(pods)
 }
 
-func absentPods(n int) string {
-	if n == 1 {
-		return "1 of its pods does not exist"
+// lacking words which pods do not exist or are stuck.
+func (h *heldByBudget) lacking(absent int) string {
+	var parts []string
+	switch n := absent - len(h.stuck); n {
+	case 0:
+	case 1:
+		parts = append(parts, "1 of its pods does not exist")
+	default:
+		parts = append(parts, fmt.Sprintf("%d of its pods do not exist", n))
 	}
-	return fmt.Sprintf("%d of its pods do not exist", n)
+	if n := len(h.stuck); n > 0 {
+		parts = append(parts, fmt.Sprintf("%s terminating and not gone (%s)", isAre(n), some(h.stuck)))
+	}
+	return strings.Join(parts, ", ")
 }
 
 func unreadyToo(pods int) string {

@@ -74,15 +74,8 @@ func (c *Cluster) Unmodelled(ctx context.Context, leavesPending bool, replaced [
 	if len(replaced) == 0 {
 		return out, err
 	}
-	short, cancel := context.WithTimeout(ctx, groupsFor)
-	defer cancel()
 	var unread error
-	if out.Webhooks, unread = c.webhooksFor(short, replaced); unread != nil {
-		out.WebhooksUnread = true
-	}
-	if absent(unread) {
-		return out, err
-	}
+	out.Webhooks, out.WebhooksUnread, unread = c.webhooksFor(ctx, replaced)
 	return out, errors.Join(err, unread)
 }
 

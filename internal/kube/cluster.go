@@ -50,8 +50,8 @@ type Cluster struct {
 
 	identity once[string]
 	context  once[surroundings]
-	groups   once[[]string]  // that autoscalers may add nodes to
-	webhooks once[[]webhook] // that are called for new pods
+	groups   once[[]string]    // that autoscalers may add nodes to
+	webhooks once[webhookList] // that are called for new pods
 	claims   once[storage]
 	limits   once[map[string]map[string]int64] // of volumes
 	classes  once[map[string]*snapshot.StorageClass]

@@ -19,6 +19,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/client-go/tools/pager"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
@@ -249,7 +250,8 @@ func (c *Cluster) budgetsInto(ctx context.Context, into snapshot.Budgets) error 
 		into[pdb.Namespace] = append(into[pdb.Namespace], snapshot.Budget{
 			Name: pdb.Name, Selector: selector, Allowed: allowed(pdb), Most: mostAllowed(pdb), Disrupted: disrupted(pdb),
 			Failing: failing(pdb), Uncounted: pdb.Status.ObservedGeneration > 0 && observed(pdb) && pdb.Status.ExpectedPods == 0,
-			Healthy: pdb.Status.CurrentHealthy, MinHealthy: pdb.Status.DesiredHealthy,
+			CountsPods: pdb.Spec.MinAvailable != nil && pdb.Spec.MinAvailable.Type == intstr.Int,
+			Healthy:    pdb.Status.CurrentHealthy, MinHealthy: pdb.Status.DesiredHealthy,
 			AlwaysAllow: pdb.Spec.UnhealthyPodEvictionPolicy != nil && *pdb.Spec.UnhealthyPodEvictionPolicy == policyv1.AlwaysAllow,
 		})
 		return nil

@@ -210,8 +210,8 @@ func (c *Cluster) withCapacities(ctx context.Context, classes map[string]*snapsh
 	return out, nil
 }
 
-// joinPools finds the capacities from which the same storage is taken: those that one driver reports for the same nodes, of as
-// many bytes.
+// joinPools finds the capacities from which the same storage may be taken: those that one driver reports for the same nodes, of as
+// many bytes. Equal disks that are empty look the same.
 func joinPools(classes map[string]*snapshot.StorageClass) {
 	first := map[string]*snapshot.Capacity{}
 	for _, name := range slices.Sorted(maps.Keys(classes)) {

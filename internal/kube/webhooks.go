@@ -5,6 +5,7 @@ package kube
 
 import (
 	"context"
+	"fmt"
 	"maps"
 	"slices"
 
@@ -26,40 +27,51 @@ type webhook struct {
 	namespaces, pods labels.Selector
 }
 
-// called is all of a pod that decides which webhooks are called for it.
-type called struct{ namespace, labels string }
+// webhookList is what a process knows of webhooks.
+type webhookList struct {
+	hooks []webhook
+	// namespaces are read where webhooks select some by their labels, nil where they are not or cannot be.
+	namespaces map[string]labels.Set
+	// unread is set where webhooks cannot be listed.
+	unread bool
+}
 
-// webhooksFor returns the names of the webhook configurations that the API server calls for new pods like these, sorted. A
-// matchCondition is taken to hold, and a selector of namespaces where these cannot be listed. Errors: those of the API server.
-func (c *Cluster) webhooksFor(ctx context.Context, pods []*snapshot.Pod) ([]string, error) {
-	hooks, err := c.webhooks.get(ctx, func() ([]webhook, error) { return c.listWebhooks(ctx) })
-	if err != nil || len(hooks) == 0 {
-		return nil, err
-	}
-	namespaces, err := c.selectedNamespaces(ctx, hooks)
+// webhooksFor returns the names of the webhook configurations that the API server calls for new pods like these, sorted, and
+// whether they cannot be listed. A matchCondition is taken to hold, and a selector of namespaces where these cannot be
+// listed. It sends two or three requests, and none the second time. Errors: those of a cluster out of reach.
+func (c *Cluster) webhooksFor(ctx context.Context, pods []*snapshot.Pod) (called []string, unread bool, err error) {
+	list, err := c.webhooks.get(ctx, func() (webhookList, error) {
+		short, cancel := context.WithTimeout(ctx, groupsFor)
+		defer cancel()
+		list, err := c.listWebhooks(short)
+		if short.Err() != nil && ctx.Err() == nil {
+			err = &Error{Class: ErrUnreachable, Doing: "list webhooks", Err: fmt.Errorf("no answer within %s", groupsFor)}
+		}
+		return list, err
+	})
 	if err != nil {
-		return nil, err
+		return nil, true, err
 	}
-	names, seen := map[string]bool{}, map[called]bool{}
+	names, seen := map[string]bool{}, map[string]bool{}
 	for _, pod := range pods {
-		key := called{pod.Namespace, pod.Labels.String()}
+		key := pod.Namespace + " " + pod.Labels.String()
 		if seen[key] {
 			continue
 		}
 		seen[key] = true
-		for _, hook := range hooks {
-			if !names[hook.configuration] && hook.pods.Matches(pod.Labels) && hook.in(pod.Namespace, namespaces) {
+		for _, hook := range list.hooks {
+			if !names[hook.configuration] && hook.pods.Matches(pod.Labels) && hook.in(pod.Namespace, list.namespaces) {
 				names[hook.configuration] = true
 			}
 		}
 	}
-	return slices.Sorted(maps.Keys(names)), nil
+	return slices.Sorted(maps.Keys(names)), list.unread, nil
 }
 
 // in reports whether a webhook is called in a namespace. Its name is a label of every namespace.
-func (w *webhook) in(namespace string, known map[string]listedNamespace) bool {
+func (w *webhook) in(namespace string, known map[string]labels.Set) bool {
 	if has, is := known[namespace]; is {
-		return w.namespaces.Matches(has.labels)
+		return w.namespaces.Matches(has)
 	}
 	return !w.byName() || w.namespaces.Matches(labels.Set{corev1.LabelMetadataName: namespace})
 }
@@ -70,21 +82,10 @@ func (w *webhook) byName() bool {
 	return !selectable || !slices.ContainsFunc(requirements, func(r labels.Requirement) bool { return r.Key() != corev1.LabelMetadataName })
 }
 
-// selectedNamespaces returns the namespaces where webhooks select some by their labels, nil where they cannot be listed.
-func (c *Cluster) selectedNamespaces(ctx context.Context, hooks []webhook) (map[string]listedNamespace, error) {
-	a := &c.admissions
-	a.listing.Lock()
-	defer a.listing.Unlock()
-	err := c.listNamespaces(ctx, slices.ContainsFunc(hooks, func(w webhook) bool { return !w.byName() }))
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return maps.Clone(a.namespaces), err
-}
-
 // listWebhooks lists those that are called for new pods.
-func (c *Cluster) listWebhooks(ctx context.Context) ([]webhook, error) {
+func (c *Cluster) listWebhooks(ctx context.Context) (out webhookList, err error) {
 	var mutating, validating []webhook
-	err := parallel(
+	err = parallel(
 		func() error {
 			return eachOf(ctx, c, "mutatingwebhookconfigurations", func() { mutating = nil }, func(o *admissionregistrationv1.MutatingWebhookConfiguration) {
 				for i := range o.Webhooks {
@@ -102,7 +103,31 @@ func (c *Cluster) listWebhooks(ctx context.Context) ([]webhook, error) {
 			})
 		},
 	)
-	return slices.Concat(mutating, validating), err
+	if absent(err) {
+		return webhookList{unread: true}, nil
+	}
+	out.hooks = slices.Concat(mutating, validating)
+	if err != nil || !slices.ContainsFunc(out.hooks, func(w webhook) bool { return !w.byName() }) {
+		return out, err
+	}
+	out.namespaces, err = c.labelsOfNamespaces(ctx)
+	return out, err
+}
+
+// labelsOfNamespaces lists them, nil where there is no permission to.
+func (c *Cluster) labelsOfNamespaces(ctx context.Context) (map[string]labels.Set, error) {
+	out := map[string]labels.Set{}
+	err := c.each(ctx, "namespaces", func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
+		return c.meta.Resource(namespaceResource).List(ctx, o)
+	}, func() { clear(out) }, func(o runtime.Object) error {
+		namespace := o.(*metav1.PartialObjectMetadata) //nolint:forcetypeassert // A list of metadata holds nothing else.
+		out[namespace.Name] = namespace.Labels
+		return nil
+	})
+	if absent(err) {
+		return nil, nil
+	}
+	return out, err
 }
 
 func eachOf[T any](ctx context.Context, c *Cluster, plural string, begin func(), visit func(*T)) error {
@@ -136,6 +161,6 @@ func createsPods(r admissionregistrationv1.RuleWithOperations) bool {
 		return slices.Contains(list, "*") || slices.Contains(list, name)
 	}
 	return (slices.Contains(r.Operations, admissionregistrationv1.OperationAll) || slices.Contains(r.Operations, admissionregistrationv1.Create)) &&
-		one(r.APIGroups, corev1.GroupName) && one(r.APIVersions, "v1") && (one(r.Resources, "pods") || slices.Contains(r.Resources, "*/*")) &&
+		one(r.APIGroups, corev1.GroupName) && one(r.APIVersions, "v1") && (one(r.Resources, "pods") || slices.Contains(r.Resources, "pods/*") || slices.Contains(r.Resources, "*/*")) &&
 		(r.Scope == nil || *r.Scope != admissionregistrationv1.ClusterScope)
 }

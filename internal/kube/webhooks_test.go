@@ -4,8 +4,12 @@
 package kube
 
 import (
+	"errors"
 	"slices"
+	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
@@ -53,6 +57,7 @@ func TestUnmodelled_namesTheWebhooksThatAreCalledForNewPods(t *testing.T) {
 		"all of all kinds": {hook: validating("w", all, all, rule(func(r *admissionregistrationv1.RuleWithOperations) {
 			r.Operations, r.APIGroups, r.APIVersions, r.Resources = []admissionregistrationv1.OperationType{"*"}, []string{"*"}, []string{"*"}, []string{"*/*"}
 		})), called: true},
+		"pods with all subresources": {hook: validating("w", all, all, rule(func(r *admissionregistrationv1.RuleWithOperations) { r.Resources = []string{"pods/*"} })), called: true},
 		"another kind": {hook: validating("w", all, all, rule(func(r *admissionregistrationv1.RuleWithOperations) {
 			r.Resources = []string{"deployments", "pods/eviction"}
 		}))},
@@ -91,12 +96,13 @@ func TestUnmodelled_namesTheWebhooksThatAreCalledForNewPods(t *testing.T) {
 			if slices.Equal(got.Webhooks, []string{"w"}) != tt.called || got.WebhooksUnread != tt.unread {
 				t.Errorf("got %+v", got)
 			}
-			if tt.unread || tt.forbidden != "" {
-				return
+			want := append(slices.Clone(lists), tt.requests...)
+			if tt.unread {
+				want[1] = "GET validatingwebhookconfigurations 403"
 			}
 			requests := api.requests()
 			slices.Sort(requests[:2])
-			if diff := cmp.Diff(append(slices.Clone(lists), tt.requests...), requests); diff != "" {
+			if diff := cmp.Diff(want, requests); diff != "" {
 				t.Errorf("requests: %s", diff)
 			}
 		})
@@ -111,4 +117,25 @@ func TestUnmodelled_readsNothingWithoutNewPods(t *testing.T) {
 	if diff := cmp.Diff(snapshot.Unmodelled{}, got); diff != "" || err != nil || len(api.requests()) > 0 {
 		t.Errorf("%v, %s", err, diff)
 	}
+}
+
+// TestUnmodelled_webhooksAreNotWaitedForLong: each step of each resource asks, and a failure is remembered.
+func TestUnmodelled_webhooksAreNotWaitedForLong(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		api := serve(fakeapi.New())
+		api.fault = func(r fakeapi.Request, _ int) fakeapi.Fault {
+			return map[bool]fakeapi.Fault{true: fakeapi.NoAnswer}[r.Resource == "validatingwebhookconfigurations"]
+		}
+		c, began := api.connect(t), time.Now()
+		for range 10 {
+			got, err := c.Unmodelled(t.Context(), false, []*snapshot.Pod{{Namespace: "shop"}})
+			if !got.WebhooksUnread || !errors.Is(err, ErrUnreachable) || !strings.Contains(err.Error(), "no answer within 5s") {
+				t.Errorf("got %+v, %v", got, err)
+			}
+		}
+		if took := time.Since(began); took > 6*time.Second {
+			t.Errorf("it took %s", took)
+		}
+	})
 }

@@ -110,6 +110,32 @@ func TestOpenClaims_classesOfOnePoolShareIt(t *testing.T) {
 	}
 }
 
+// TestStorageScore_isHigherTheMoreIsLeft: a pod asks for 1 Gi in its only claim.
+func TestStorageScore_isHigherTheMoreIsLeft(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		world    world
+		n2, n3   int64
+		unscored bool
+	}{
+		"of bound volumes":                   {world: threeNodes().scratched(1, "static").volume("a", "n2", 10).volume("b", "n3", 1), n2: 90},
+		"the smallest volume is bound":       {world: threeNodes().scratched(1, "static").volume("a", "n2", 10).volume("b", "n2", 2).volume("c", "n3", 4), n2: 50, n3: 75},
+		"of capacities":                      {world: threeNodes().scratched(1, "dynamic").limited(capacity("n2", 4<<30, -1), capacity("n3", 1<<30, -1)), n2: 75},
+		"of none where they are not limited": {world: threeNodes().scratched(1, "dynamic")},
+		"before Kubernetes 1.37":             {world: threeNodes().scratched(1, "static").volume("a", "n2", 10).volume("b", "n3", 1), unscored: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newSimulation(New(tt.world.Snapshot, gone("n1"), false), tt.world.evictAll("n1"))
+			s.used.reset(false, false, false)
+			s.scoresStorage = !tt.unscored
+			if n2, n3 := s.storageScore(s.replacements[0].class, 1), s.storageScore(s.replacements[0].class, 2); n2 != tt.n2 || n3 != tt.n3 {
+				t.Errorf("n2 has %d and n3 %d, want %d and %d", n2, n3, tt.n2, tt.n3)
+			}
+		})
+	}
+}
+
 // TestOpenClaims_volumesReturnWithTheirPods: a node has storage for one of two volumes, and a pod there has a third one.
 func TestOpenClaims_volumesReturnWithTheirPods(t *testing.T) {
 	t.Parallel()

@@ -16,13 +16,14 @@ import (
 func (s *simulation) run(seed uint64, order int) {
 	s.chance = newChance(seed, order)
 	s.reset()
-	s.used.reset(order%2 == 1, order%3 == 1)
+	s.used.reset(order%2 == 1, order%4 == 1, order%3 == 1)
 	s.hold(order)
 	s.unreplaced = order%3 == 1 || order%6 == 3
 	for _, r := range s.replacements {
 		r.absent = r.perhaps && s.unreplaced || order%5 == 2 && r.doubtful() || r.successor && s.evicted[r.pod] == kept || order%2 == 0 && r.foreign()
 	}
 	s.rank(order)
+	s.scoresStorage = order%4 >= 2
 	s.running, s.anyNode, s.parallel, s.prompt = true, order%5 == 4, order%3 == 1, order%2 == 1
 	s.recovers, s.lags = order%2 == 0, order%3 != 2
 	s.nominates, s.nominees = order%4 != 3 && s.rules.count() > 0, s.nominees[:0]

@@ -27,12 +27,15 @@ type rated struct {
 
 // rate returns what a node is chosen by: how much of it is free, how a pod balances the use of its
 // resources, how many of its PreferNoSchedule taints the pod does not tolerate, and how much the pod prefers it by
-// its node affinity. Of the scheduler's other scores none is repeated. Least is the score of another node that leads:
+// its node affinity, and in some orders how much storage is left. Of the scheduler's other scores none is repeated. Least is the score of another node that leads:
 // one that is lower is any number below it, since to weigh the balance costs as much as all else.
 func (s *simulation) rate(c *class, i int32, least int64) rated {
-	n := s.state(i)
+	n, storage := s.state(i), int64(0)
+	if c.search.open != nil {
+		least, storage = -1, s.storageScore(c, i)
+	}
 	free, balanced := n.scores(c.demand, least)
-	one := rated{node: i, preferred: s.preferred(c.search, i), score: free + balanced}
+	one := rated{node: i, preferred: s.preferred(c.search, i), score: free + balanced + storage}
 	if n.soft {
 		one.untolerated = s.untolerated(c.search, i)
 	}

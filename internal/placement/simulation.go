@@ -125,6 +125,8 @@ type simulation struct {
 	freed int
 	// ephemeral are the evicted pods that have generic ephemeral volumes.
 	ephemeral []*snapshot.Pod
+	// scoresStorage is set for orders in which VolumeBinding scores nodes, as it does from Kubernetes 1.37 on.
+	scoresStorage bool
 	// vacated is set once pods are preempted.
 	vacated bool
 	// returned is set once Jobs have failed by preemption.

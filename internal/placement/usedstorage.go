@@ -4,6 +4,7 @@
 package placement
 
 import (
+	"math"
 	"slices"
 
 	"k8s.io/apimachinery/pkg/labels"
@@ -54,9 +55,11 @@ type usedStorage struct {
 	narrow  bool
 	guessed map[string]bool
 	// capacities are counted in orders in which a driver reports what is left before the next pod is placed: the
-	// scheduler itself subtracts nothing. They are below 0 by the volumes that are deleted with pods. Those of one pool count together.
+	// scheduler itself subtracts nothing. They are below 0 by the volumes that are deleted with pods.
 	capacities map[*snapshot.Capacity]int64
 	counted    bool
+	// joined is set for orders in which capacities that are equal are of one pool.
+	joined bool
 }
 
 func (u *usedStorage) took(volume int) bool { return u != nil && u.volumes[volume] }
@@ -107,12 +110,21 @@ func (u *usedStorage) provide() bool {
 
 // leaves reports whether a capacity is enough for one more volume.
 func (u *usedStorage) leaves(c *snapshot.Capacity, size int64) bool {
-	return u == nil || !u.counted || c.Total < 0 || c.Total-u.capacities[c.Pool()] >= size
+	return u == nil || !u.counted || c.Total < 0 || c.Total-u.capacities[u.pool(c)] >= size
+}
+
+// pool returns the capacity by which a volume is counted.
+func (u *usedStorage) pool(c *snapshot.Capacity) *snapshot.Capacity {
+	if u.joined {
+		return c.Pool()
+	}
+	return c
 }
 
 // reset takes back what an order has used.
-func (u *usedStorage) reset(counted, narrow bool) {
+func (u *usedStorage) reset(counted, joined, narrow bool) {
 	u.volumes, u.claims, u.capacities, u.counted = map[int]bool{}, map[string]int{}, map[*snapshot.Capacity]int64{}, counted
+	u.joined = joined
 	u.made, u.refused, u.narrow = map[string]*madeVolume{}, false, narrow
 	if u.guessed == nil {
 		u.guessed = map[string]bool{}
@@ -133,7 +145,7 @@ func (u *usedStorage) use(b binding) {
 			u.made[one.claim.name] = one.made
 		}
 		if one.made.capacity != nil {
-			u.capacities[one.made.capacity.Pool()] += one.claim.request.Size
+			u.capacities[u.pool(one.made.capacity)] += one.claim.request.Size
 		}
 	}
 }
@@ -147,7 +159,7 @@ func (u *usedStorage) release(b binding) {
 			delete(u.volumes, one.volume)
 			delete(u.claims, one.claim.name)
 		case one.made.capacity != nil:
-			u.capacities[one.made.capacity.Pool()] -= one.claim.request.Size
+			u.capacities[u.pool(one.made.capacity)] -= one.claim.request.Size
 		}
 	}
 }
@@ -173,7 +185,7 @@ func (s *simulation) returnStorageOf(pod *snapshot.Pod) {
 			continue
 		}
 		for _, c := range s.capacitiesOf(class, pod.Node) {
-			s.used.capacities[c.Pool()] -= claim.Request.Size
+			s.used.capacities[s.used.pool(c)] -= claim.Request.Size
 		}
 	}
 }
@@ -223,4 +235,41 @@ func (s *simulation) store(r *replacement, node int32) {
 		s.used.use(b)
 		r.binding = b
 	}
+}
+
+// storageScore is higher the less of the storage of a node the claims of a pod take, the mean of their classes: of the volumes
+// that are bound to them, or else of the capacities from which their volumes are made. Before Kubernetes 1.37, it is 0 for all
+// nodes (k8s.io/kubernetes v1.37.2 pkg/scheduler/framework/plugins/volumebinding/volume_binding.go, Score, and scorer.go).
+func (s *simulation) storageScore(c *class, i int32) int64 {
+	u := c.search.open
+	if !s.scoresStorage || u.state != snapshot.Bindable {
+		return 0
+	}
+	b, _, refuses := s.bindClaims(u, s.places[i], &s.used, first)
+	if refuses {
+		return 0
+	}
+	static := slices.ContainsFunc(b, func(one boundClaim) bool { return one.made == nil })
+	type use struct{ requested, capacity int64 }
+	uses := map[string]use{}
+	for _, one := range b {
+		of := uses[one.claim.request.Class]
+		switch {
+		case static && one.made == nil:
+			of.capacity += s.freeVolumes().all[one.volume].Size
+		case !static && one.made.capacity != nil:
+			of.capacity = one.made.capacity.Total
+		default:
+			continue
+		}
+		of.requested += one.claim.request.Size
+		uses[one.claim.request.Class] = of
+	}
+	sum := int64(0)
+	for _, of := range uses {
+		if of.capacity > 0 && of.requested <= of.capacity {
+			sum += maxScore - of.requested*maxScore/of.capacity
+		}
+	}
+	return int64(math.Round(float64(sum) / float64(max(len(uses), 1))))
 }

@@ -27,8 +27,11 @@ type Budget struct {
 	// (k8s.io/kubernetes v1.37.2 pkg/controller/disruption/disruption.go).
 	Most *int32
 	// Failing is set where its controller cannot find out how many pods there are to be, such as those of a Job, and Uncounted
-	// where it counts none, such as bare pods. Both allow no eviction (disruption.go, getExpectedScale, failSafe and updatePdbStatus).
+	// where it counts none, such as bare pods. Both allow no eviction for as long (disruption.go, getExpectedScale, failSafe and updatePdbStatus).
 	Failing, Uncounted bool
+	// CountsPods is set for a number in minAvailable: expectedPods are all matching pods then, also those that are over or
+	// terminating, and none that are to be created (disruption.go, getExpectedPodCount).
+	CountsPods bool
 	// Disrupted are the names of status.disruptedPods: pods whose eviction has been granted, which Allowed
 	// leaves out already. It is nil for none.
 	Disrupted map[string]bool

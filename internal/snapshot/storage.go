@@ -127,11 +127,11 @@ type Capacity struct {
 	Nodes labels.Selector
 	// Total and Largest are what is left, and the largest volume that can be made, in bytes; -1 where it is not reported.
 	Total, Largest int64
-	// First is another one from which the same storage is taken, nil for none: drivers report each pool once for each class.
+	// First is another one from which the same storage may be taken, nil for none: drivers report each pool once for each class.
 	First *Capacity
 }
 
-// Pool returns the capacity by which all that take the same storage are counted.
+// Pool returns the capacity by which all that may take the same storage are counted.
 func (c *Capacity) Pool() *Capacity {
 	if c.First != nil {
 		return c.First

@@ -18,9 +18,9 @@ import (
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/acctest"
 )
 
-// TestAccDrainNodes_budgetsThatNeverAllowAnEviction although all of their pods are healthy, and their own numbers show room for
+// TestAccDrainNodes_budgetsThatAllowNoEviction although all of their pods are healthy, and their own numbers show room for
 // one: the disruption controller cannot count the pods of a Job, and counts failed ones among those that it expects.
-func TestAccDrainNodes_budgetsThatNeverAllowAnEviction(t *testing.T) {
+func TestAccDrainNodes_budgetsThatAllowNoEviction(t *testing.T) {
 	t.Parallel()
 	acctest.NeedKwok(t, "nodes of a chosen size")
 	two := intstr.FromInt32(2)
@@ -30,6 +30,7 @@ func TestAccDrainNodes_budgetsThatNeverAllowAnEviction(t *testing.T) {
 		budget  policyv1.PodDisruptionBudgetSpec
 		run     func(e *ending)
 		counted func(policyv1.PodDisruptionBudgetStatus) bool
+		word    string
 		why     string
 	}{
 		"pods of a Job": {
@@ -42,7 +43,7 @@ func TestAccDrainNodes_budgetsThatNeverAllowAnEviction(t *testing.T) {
 				c := meta.FindStatusCondition(s.Conditions, policyv1.DisruptionAllowedCondition)
 				return c != nil && c.Reason == policyv1.SyncFailedReason
 			},
-			"its controller does not know how many pods are expected",
+			mayNotEnd, "its controller does not know how many pods are expected",
 		},
 		"a failed pod beside two healthy ones": {
 			policyv1.PodDisruptionBudgetSpec{MinAvailable: &two},
@@ -65,7 +66,7 @@ func TestAccDrainNodes_budgetsThatNeverAllowAnEviction(t *testing.T) {
 				})
 			},
 			func(s policyv1.PodDisruptionBudgetStatus) bool { return s.ExpectedPods == 3 && s.CurrentHealthy == 2 },
-			"as it counts 1 completed",
+			neverEnds, "as it counts 1 completed",
 		},
 	} {
 		t.Run(strings.ReplaceAll(name, " ", "_"), func(t *testing.T) {
@@ -84,8 +85,8 @@ func TestAccDrainNodes_budgetsThatNeverAllowAnEviction(t *testing.T) {
 				return err == nil && tt.counted(b.Status), err
 			})
 			d := (&acctest.Terraform{Provider: e.c.Provider(t)}).Invoke(t, "kubetaint_drain_nodes", map[string]any{"node_name": e.drained(), "timeout": "20s"})
-			if !strings.Contains(d.Warnings(), neverEnds) || !strings.Contains(unwrapped(d.Warnings()), tt.why) {
-				t.Errorf("the plan does not report that the drain %s, since %q: %s", neverEnds, tt.why, d.Warnings())
+			if !strings.Contains(d.Warnings(), tt.word) || !strings.Contains(unwrapped(d.Warnings()), tt.why) {
+				t.Errorf("the plan does not report that the drain %s, since %q: %s", tt.word, tt.why, d.Warnings())
 			}
 			if !strings.Contains(d.Errors(), "the drain timed out") {
 				t.Errorf("the drain reports %q", d.Errors())
