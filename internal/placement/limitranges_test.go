@@ -87,6 +87,29 @@ func TestSimulate_limitRanges(t *testing.T) {
 	}
 }
 
+// A StatefulSet creates no pod while the one before it is refused. That is no reason of one that was created.
+func TestReplacement_refusal(t *testing.T) {
+	t.Parallel()
+	own, earlier := &Refusal{LimitRange: "own"}, &Refusal{LimitRange: "earlier"}
+	set := &statefulSet{pods: []*replacement{{ordinal: 0, refused: earlier}, {ordinal: 2, refused: own}}}
+	for name, tt := range map[string]struct {
+		of   replacement
+		want *Refusal
+	}{
+		"of its own":                      {replacement{refused: own, set: set, ordinal: 1}, own},
+		"of the pod before it":            {replacement{set: set, ordinal: 1}, earlier},
+		"it was created all the same":     {replacement{set: set, ordinal: 1, created: true}, nil},
+		"the first pod":                   {replacement{set: set, ordinal: 0}, nil},
+		"a pod of no StatefulSet":         {replacement{}, nil},
+		"one of no StatefulSet, created":  {replacement{created: true}, nil},
+		"refused without any StatefulSet": {replacement{refused: own}, own},
+	} {
+		if got := tt.of.refusal(); got != tt.want {
+			t.Errorf("%s: %v, want %v", name, got, tt.want)
+		}
+	}
+}
+
 // A pod that was Pending before is there already: no LimitRange changes it.
 func TestSimulate_limitRangesChangeNoPodThatExists(t *testing.T) {
 	t.Parallel()

@@ -187,6 +187,25 @@ func TestEffects_rolloutsOfMachinesTakeTurns(t *testing.T) {
 	}
 }
 
+// TestEffects_limitsOfRolloutsThatTakeTurns: a max_pending counts what comes beside it. Rollouts of machines that take turns
+// come one after the other.
+func TestEffects_limitsOfRolloutsThatTakeTurns(t *testing.T) {
+	t.Parallel()
+	closing := func(node string) *snapshot.Others { return &snapshot.Others{Closed: map[string]bool{node: true}} }
+	for turns, want := range map[bool]int{true: 0, false: 1} {
+		var e Effects
+		e.Note("sets", Effect{Machines: closing("m1"), MaxPending: new(int64)}, turns)
+		e.Note("more sets", Effect{Machines: closing("m2")}, turns)
+		e.Note("nodes", Effect{Nodes: closing("n1")}, turns)
+		if got := e.limited("more sets", turns); len(got) != want {
+			t.Errorf("turns %t: beside a rollout %d limits count, want %d", turns, len(got), want)
+		}
+		if got := e.limited("nodes", turns); len(got) != 1 {
+			t.Errorf("turns %t: beside nodes %d limits count, want 1", turns, len(got))
+		}
+	}
+}
+
 // TestEffects_Drop: a resource that was stopped before it wrote anything evicts no pod.
 func TestEffects_Drop(t *testing.T) {
 	t.Parallel()

@@ -154,6 +154,10 @@ var placementEquivalents = []equivalent{
 		reason: "a cache: without it the same value is made again",
 	},
 	{
+		file: "internal/placement/competition.go", function: "competition.prices", was: "open == sampled", becomes: "!(open == sampled)",
+		reason: "any prices prove what they prove: those of one node prove less often, and the orders that are tried then come to the same",
+	},
+	{
 		file: "internal/placement/room.go", function: "Finder.count", was: "f.rooms.all[at].priority > priority", becomes: "f.rooms.all[at].priority >= priority",
 		reason: "two entries of one priority add up to the same",
 	},
