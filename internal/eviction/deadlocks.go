@@ -119,11 +119,16 @@ func noteBroken(s *snapshot.Snapshot, drained map[*snapshot.Pod]bool, held []*he
 	if len(held) == 0 {
 		return
 	}
-	all := append(slices.Collect(maps.Values(s.Pods)), s.Waiting)
-	for _, p := range slices.Concat(all...) {
-		for _, b := range s.Budgets.Covering(p) {
-			if at := slices.IndexFunc(held, func(h *heldByBudget) bool { return h.budget == b }); at >= 0 {
-				held[at].note(s, p, drained[p])
+	in := map[string][]*heldByBudget{}
+	for _, h := range held {
+		in[h.namespace] = append(in[h.namespace], h)
+	}
+	for _, pods := range append(slices.Collect(maps.Values(s.Pods)), s.Waiting) {
+		for _, p := range pods {
+			for _, h := range in[p.Namespace] {
+				if h.budget.Selector.Matches(p.Labels) {
+					h.note(s, p, drained[p])
+				}
 			}
 		}
 	}
@@ -200,7 +205,7 @@ func (h *heldByBudget) missing(r *Report) missing {
 func (h *heldByBudget) deadlock(r *Report, last bool) (Deadlock, bool) {
 	name, broken, all := fmt.Sprintf("PodDisruptionBudget %q", h.namespace+"/"+h.budget.Name), len(h.broken), len(h.pods)+len(h.unasked)
 	if h.uncounted() {
-		return Deadlock{Possible: true, Why: fmt.Sprintf("%s allows no eviction while its controller does not know how many pods are expected, and %s to be drained (%s). With a number in minAvailable, it need not",
+		return Deadlock{Possible: true, Why: fmt.Sprintf("%s allows no eviction while its controller does not know how many pods are expected, and %s to be drained (%s). Set minAvailable to a number: then it counts matching pods alone",
 			name, isAre(len(h.pods)), h.asked())}, true
 	}
 	if h.budget.Most == nil {
@@ -245,8 +250,7 @@ func (h *heldByBudget) deadlock(r *Report, last bool) (Deadlock, bool) {
 // uncounted reports that the PDB allows no eviction, however many pods are healthy. Pods that its controller cannot count may
 // end, or may be those of a Job beside others.
 func (h *heldByBudget) uncounted() bool {
-	bare := func(v PodVerdict) bool { return v.Pod.Controller == nil }
-	return h.budget.Failing || h.budget.Uncounted && !slices.ContainsFunc(h.pods, func(v PodVerdict) bool { return !bare(v) })
+	return h.budget.Failing || h.budget.Uncounted && !slices.ContainsFunc(h.pods, func(v PodVerdict) bool { return v.Pod.Controller != nil })
 }
 
 // absent returns how many pods the PDB expects that do not exist or never become ready, and how many it counts that are over

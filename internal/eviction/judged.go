@@ -63,7 +63,7 @@ func (e *evaluation) unreadElsewhere(r *Report) bool {
 // unreadVolumes reports whether a pod that may be preempted has volumes about which nothing was read: a replacement of its
 // own finds no node that takes them, or not where its own one was.
 func (e *evaluation) unreadVolumes(p *snapshot.Pod) bool {
-	return p.Controller != nil && !p.Completed && hasVolumes(p) && (e.snapshot.Storage == nil || e.snapshot.Attachments == nil)
+	return p.Controller != nil && !p.Completed && (len(p.Claims) > 0 && e.snapshot.Attachments == nil || p.Ephemeral && e.snapshot.Storage == nil)
 }
 
 // unread reports whether the Job of a running pod was not read, or its PriorityClass.

@@ -26,6 +26,9 @@ func TestReport_Judged(t *testing.T) {
 	stored := func(p *snapshot.Pod) { p.Claims = []string{"data"} }
 	volumes := preempted(none, stored)
 	volumes.Storage, volumes.Attachments = &snapshot.Storage{}, &snapshot.Attachments{}
+	scratch := func(p *snapshot.Pod) { p.Ephemeral = true }
+	attached, ephemeral := preempted(none, stored), preempted(none, scratch)
+	attached.Attachments, ephemeral.Attachments = &snapshot.Attachments{}, &snapshot.Attachments{}
 	waits := preempted(priority(1), named("low"))
 	waits.Waiting = append(waits.Waiting, pod("waits", "", ownedBy("StatefulSet", "waits"), asking(4, 4), priority(9), onN2, pending))
 	deleted := preempted(priority(1), named("low"))
@@ -42,6 +45,8 @@ func TestReport_Judged(t *testing.T) {
 		"no PriorityClass":                  {preempted(none, none), "web"},
 		"one that a waiting pod preempts":   {waits, "web low"},
 		"a volume":                          {preempted(none, stored), "web low"},
+		"a volume, and nothing to learn":    {attached, "web"},
+		"an ephemeral volume":               {ephemeral, "web low"},
 		"a volume that was read":            {volumes, "web"},
 		"one that is deleted anyway":        {deleted, "web low"},
 		"classes are read for evicted pods": {preempted(named("high"), named("low")), "web"},

@@ -198,10 +198,15 @@ func (c *Cluster) listPolicies(ctx context.Context) error {
 }
 
 func listOurs[T any](ctx context.Context, c *Cluster, resource schema.GroupVersionResource, visit func(*T)) error {
+	return eachOf(ctx, c, resource, admission.ManagedByLabel+"="+admission.ManagedBy, func() {}, visit)
+}
+
+// eachOf calls visit for each object of a kind that a selector matches; "" matches all.
+func eachOf[T any](ctx context.Context, c *Cluster, resource schema.GroupVersionResource, selector string, begin func(), visit func(*T)) error {
 	return c.each(ctx, resource.Resource, func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
-		o.LabelSelector = admission.ManagedByLabel + "=" + admission.ManagedBy
+		o.LabelSelector = selector
 		return c.dynamic.Resource(resource).List(ctx, o)
-	}, func() {}, func(o runtime.Object) error {
+	}, begin, func(o runtime.Object) error {
 		object, err := typed[T](o.(*unstructured.Unstructured)) //nolint:forcetypeassert // A dynamic list holds nothing else.
 		if err == nil {
 			visit(object)

@@ -12,9 +12,7 @@ import (
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
-	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/printable"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
@@ -87,7 +85,7 @@ func (c *Cluster) listWebhooks(ctx context.Context) (out webhookList, err error)
 	var mutating, validating []webhook
 	err = parallel(
 		func() error {
-			return eachOf(ctx, c, "mutatingwebhookconfigurations", func() { mutating = nil }, func(o *admissionregistrationv1.MutatingWebhookConfiguration) {
+			return eachOf(ctx, c, admissionregistrationv1.SchemeGroupVersion.WithResource("mutatingwebhookconfigurations"), "", func() { mutating = nil }, func(o *admissionregistrationv1.MutatingWebhookConfiguration) {
 				for i := range o.Webhooks {
 					w := &o.Webhooks[i]
 					mutating = append(mutating, webhooksOfPods(o.Name, w.Rules, w.NamespaceSelector, w.ObjectSelector)...)
@@ -95,7 +93,7 @@ func (c *Cluster) listWebhooks(ctx context.Context) (out webhookList, err error)
 			})
 		},
 		func() error {
-			return eachOf(ctx, c, "validatingwebhookconfigurations", func() { validating = nil }, func(o *admissionregistrationv1.ValidatingWebhookConfiguration) {
+			return eachOf(ctx, c, admissionregistrationv1.SchemeGroupVersion.WithResource("validatingwebhookconfigurations"), "", func() { validating = nil }, func(o *admissionregistrationv1.ValidatingWebhookConfiguration) {
 				for i := range o.Webhooks {
 					w := &o.Webhooks[i]
 					validating = append(validating, webhooksOfPods(o.Name, w.Rules, w.NamespaceSelector, w.ObjectSelector)...)
@@ -116,31 +114,15 @@ func (c *Cluster) listWebhooks(ctx context.Context) (out webhookList, err error)
 
 // labelsOfNamespaces lists them, nil where there is no permission to.
 func (c *Cluster) labelsOfNamespaces(ctx context.Context) (map[string]labels.Set, error) {
-	out := map[string]labels.Set{}
-	err := c.each(ctx, "namespaces", func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
-		return c.meta.Resource(namespaceResource).List(ctx, o)
-	}, func() { clear(out) }, func(o runtime.Object) error {
-		namespace := o.(*metav1.PartialObjectMetadata) //nolint:forcetypeassert // A list of metadata holds nothing else.
-		out[namespace.Name] = namespace.Labels
-		return nil
-	})
+	all, err := c.Namespaces(ctx, "")
 	if absent(err) {
 		return nil, nil
 	}
+	out := make(map[string]labels.Set, len(all))
+	for _, namespace := range all {
+		out[namespace.Name] = namespace.Labels
+	}
 	return out, err
-}
-
-func eachOf[T any](ctx context.Context, c *Cluster, plural string, begin func(), visit func(*T)) error {
-	resource := admissionregistrationv1.SchemeGroupVersion.WithResource(plural)
-	return c.each(ctx, plural, func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
-		return c.dynamic.Resource(resource).List(ctx, o)
-	}, begin, func(o runtime.Object) error {
-		object, err := typed[T](o.(*unstructured.Unstructured)) //nolint:forcetypeassert // A dynamic list holds nothing else.
-		if err == nil {
-			visit(object)
-		}
-		return err
-	})
 }
 
 // webhooksOfPods returns a webhook if its rules select the creation of pods, else none

@@ -107,7 +107,7 @@ type Outcome struct {
 	// namespace and name. Like
 	// Preempted, they are without those that it evicts without the change as well.
 	Victims []Victim
-	// Certain is set for an outcome of one change of which it is proved that every pod finds a node in each order, or in none.
+	// Certain is set where it is proved that every pod finds a node in each order, or in none. Joined outcomes are not.
 	Certain bool
 	// Unread are the pods that are replaced, in any order, whose Jobs or PriorityClasses were not read, sorted by namespace
 	// and name. They include those that are deleted or preempted without the change as well.

@@ -19,34 +19,31 @@ import (
 
 // Selector checks that a string is a label selector in kubectl's syntax and not
 // empty: an empty one would match everything.
-func Selector() validator.String {
-	return check{
-		description: "must be a label selector in kubectl's syntax, such as pool=gpu,zone in (a,b)",
-		find: func(s string) string {
-			selector, err := labels.Parse(s)
-			if err != nil {
-				return "It does not parse: " + err.Error() + "."
-			}
-			if selector.Empty() {
-				return "An empty selector would match everything: name at least one label."
-			}
-			return ""
-		},
-	}
-}
+func Selector() validator.String { return check{description: aSelector, find: wrongSelector} }
 
 // objectSelector validates a label selector that becomes part of an object.
 func objectSelector() validator.String {
-	all := Selector().(check) //nolint:forcetypeassert // It returns nothing else.
-	return check{description: all.description, find: func(s string) string {
-		if wrong := all.find(s); wrong != "" {
-			return wrong
+	return check{description: aSelector, find: func(s string) string {
+		wrong := wrongSelector(s)
+		if _, err := admission.ObjectSelector(s); wrong == "" && err != nil {
+			wrong = "Policies do not accept it: " + err.Error() + ". Use =, !=, in or notin."
 		}
-		if _, err := admission.ObjectSelector(s); err != nil {
-			return "The API server does not take it: " + err.Error() + "."
-		}
-		return ""
+		return wrong
 	}}
+}
+
+const aSelector = "must be a label selector in kubectl's syntax, such as pool=gpu,zone in (a,b)"
+
+// wrongSelector returns why a string is no label selector, "" where it is one.
+func wrongSelector(s string) string {
+	selector, err := labels.Parse(s)
+	if err != nil {
+		return "It does not parse: " + err.Error() + "."
+	}
+	if selector.Empty() {
+		return "An empty selector would match everything: name at least one label."
+	}
+	return ""
 }
 
 // NoSelector words that a label selector, which stands at a path, cannot be read. The
