@@ -25,11 +25,7 @@ func Evaluate(s *snapshot.Snapshot, change Scenario, comparison Comparison) *Rep
 }
 
 func (e *evaluation) report() *Report {
-	s, change := e.snapshot, e.change
-	names := slices.AppendSeq(slices.Collect(maps.Keys(change.Taints)), maps.Keys(change.Drains))
-	names = slices.AppendSeq(names, maps.Keys(change.Labels))
-	slices.Sort(names)
-	names = slices.Compact(names)
+	s, names := e.snapshot, e.names()
 	count := 0
 	for _, name := range names {
 		count += len(s.Pods[name])
@@ -48,7 +44,16 @@ func (e *evaluation) report() *Report {
 	report.unreadElsewhere = e.unreadElsewhere(report)
 	e.coverByBudgets(report.Pods)
 	e.simulating(report)
+	report.Restarting = e.restarting(set(report.Evicted()))
 	return report
+}
+
+// names returns the names of the changed nodes, sorted.
+func (e *evaluation) names() []string {
+	names := slices.AppendSeq(slices.Collect(maps.Keys(e.change.Taints)), maps.Keys(e.change.Drains))
+	names = slices.AppendSeq(names, maps.Keys(e.change.Labels))
+	slices.Sort(names)
+	return slices.Compact(names)
 }
 
 func newEvaluation(s *snapshot.Snapshot, change Scenario, comparison Comparison) *evaluation {

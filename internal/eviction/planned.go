@@ -5,6 +5,7 @@ package eviction
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
@@ -22,6 +23,25 @@ type Planned struct {
 	// Sure is set where the pods have the new tolerations before any taint is written.
 	// Where it is not, a pod that only these would save gets the verdict Unknown.
 	Sure bool
+	// Restarts is set where the run replaces running pods, and Labels are what new ones require of nodes beside what pods
+	// require now, nil for one that they no longer require.
+	Restarts bool
+	Labels   map[string]*string
+}
+
+// selector returns the node selector of the pod that replaces one with this selector.
+func (p Planned) selector(live map[string]string) map[string]string {
+	if len(p.Labels) == 0 {
+		return live
+	}
+	out := make(map[string]string, len(live)+len(p.Labels))
+	maps.Copy(out, live)
+	for key, value := range p.Labels {
+		if delete(out, key); value != nil {
+			out[key] = *value
+		}
+	}
+	return out
 }
 
 // OfPod applies a change to the tolerations of a running pod and returns those of its replacement.

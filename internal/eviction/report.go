@@ -25,6 +25,8 @@ type Report struct {
 	Deletes bool
 	// Ended are the pods that failed Jobs delete beside the evicted ones, sorted by namespace and name.
 	Ended []EndedPod
+	// Restarting are the workloads whose pods the same run restarts, and which the change may evict for that.
+	Restarting []Restarting
 	// UnknownJobs is set where it is not known whether a Job creates other pods in the place of evicted ones.
 	UnknownJobs bool
 
@@ -47,6 +49,7 @@ func Join(reports ...*Report) *Report {
 		out.Deletes = out.Deletes && r.Deletes
 		out.Nodes, out.Gaps = append(out.Nodes, r.Nodes...), append(out.Gaps, r.Gaps...)
 		out.unread, out.UnknownJobs = out.unread || r.unread, out.UnknownJobs || r.UnknownJobs
+		out.Restarting = joinRestarting(out.Restarting, r.Restarting)
 		out.does, out.Ended, out.unreadElsewhere = out.does.And(r.does), joinEnded(out.Ended, r.Ended), out.unreadElsewhere || r.unreadElsewhere
 		for _, v := range r.Pods {
 			i, known := at[v.Pod.Key()]

@@ -5,7 +5,6 @@ package eviction
 
 import (
 	"cmp"
-	"maps"
 	"math"
 	"slices"
 
@@ -27,8 +26,6 @@ type Rollout struct {
 	// of those that it has deleted run again (k8s.io/kubernetes v1.37.2
 	// pkg/controller/statefulset/stateful_set_control.go, processReplica).
 	Ordered bool
-	// Labels are the labels that come to be required, nil for one that no longer is.
-	Labels map[string]*string
 	// Surge and Unavailable are its pace. Unavailable is negative where that is not known: all pods are replaced together.
 	Surge, Unavailable int
 }
@@ -139,13 +136,8 @@ func (r *rolling) successorOf(rollout int, pod *snapshot.Pod) *snapshot.Scheduli
 	known := r.next[rollout][pod.Scheduling]
 	if known == nil {
 		next := *pod.Scheduling
-		next.Tolerations, next.NodeSelector = r.rollouts[rollout].Planned.OfPod(next.Tolerations), map[string]string{}
-		maps.Copy(next.NodeSelector, pod.Scheduling.NodeSelector)
-		for key, value := range r.rollouts[rollout].Labels {
-			if delete(next.NodeSelector, key); value != nil {
-				next.NodeSelector[key] = *value
-			}
-		}
+		planned := r.rollouts[rollout].Planned
+		next.Tolerations, next.NodeSelector = planned.OfPod(next.Tolerations), planned.selector(next.NodeSelector)
 		known = &next
 		r.next[rollout][pod.Scheduling] = known
 	}

@@ -18,7 +18,7 @@ import (
 
 // rolloutOf pins the pods of a world that a Deployment or a StatefulSet has.
 func rolloutOf(surge, unavailable int, pods ...*snapshot.Pod) Rollout {
-	return Rollout{Pods: pods, Labels: map[string]*string{"pool": new("gpu")}, Surge: surge, Unavailable: unavailable}
+	return Rollout{Pods: pods, Planned: Planned{Labels: map[string]*string{"pool": new("gpu")}}, Surge: surge, Unavailable: unavailable}
 }
 
 // wanted is a rollout of a workload that is to have so many pods.
@@ -250,7 +250,7 @@ func TestRoll_findsPodsWhoseVolumesAreElsewhere(t *testing.T) {
 				db.Claims, w.Volumes["app"][claim] = append(db.Claims, claim), v
 			}
 			rollout := rolloutOf(0, 1, db)
-			rollout.Labels["pool"] = &tt.pool
+			rollout.Planned.Labels["pool"] = &tt.pool
 			rolled, _ := Roll(w.run(db).Snapshot, []Rollout{rollout}, ComparisonOff)
 			var got []string
 			for _, a := range rolled[0].Away {

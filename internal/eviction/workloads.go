@@ -4,7 +4,6 @@
 package eviction
 
 import (
-	"cmp"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
@@ -63,9 +62,7 @@ func Answers(s *snapshot.Snapshot, taints []corev1.Taint, concerns func(*snapsho
 		slices.SortFunc(pods, (*snapshot.Pod).Compare)
 		out = append(out, q.workload(key, pods))
 	}
-	slices.SortFunc(out, func(a, b WorkloadAnswer) int {
-		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Name, b.Name))
-	})
+	slices.SortFunc(out, func(a, b WorkloadAnswer) int { return a.Compare(b.WorkloadKey) })
 	return out
 }
 

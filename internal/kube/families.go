@@ -4,12 +4,10 @@
 package kube
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"maps"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -168,9 +166,7 @@ func (f *family) under(uid types.UID) []snapshot.WorkloadKey {
 			found[f.workloadOf(of.namespace, ref)] = true
 		}
 	}
-	return slices.SortedFunc(maps.Keys(found), func(a, b snapshot.WorkloadKey) int {
-		return cmp.Or(strings.Compare(a.Namespace, b.Namespace), strings.Compare(a.Kind, b.Kind), strings.Compare(a.Group, b.Group), strings.Compare(a.Name, b.Name))
-	})
+	return slices.SortedFunc(maps.Keys(found), snapshot.WorkloadKey.Compare)
 }
 
 // descends reports whether an object with these owners stands under another one.

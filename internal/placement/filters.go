@@ -4,6 +4,8 @@
 package placement
 
 import (
+	"slices"
+
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/component-helpers/scheduling/corev1/nodeaffinity"
@@ -69,6 +71,12 @@ func boundTo(required *corev1.NodeSelector) (name string, bound bool) {
 		return "", false
 	}
 	return r.Values[0], true
+}
+
+// Matches reports whether a node has what the pod requires of it, if it had this scheduling: by node selector, required
+// affinity and bound volumes, whatever its taints, cordon and room.
+func (f *Finder) Matches(pod *snapshot.Pod, s *snapshot.Scheduling, n *snapshot.Node) bool {
+	return !slices.ContainsFunc(f.search(pod, s).constraints, func(c constraint) bool { return !c.matches(n) })
 }
 
 // Selects reports whether the node selector and the required affinity of a scheduling match a node.

@@ -375,9 +375,7 @@ func (s *simulation) try(orders int, seed uint64) *Outcome {
 			out.Workloads = append(out.Workloads, w.WorkloadOutcome)
 		}
 	}
-	slices.SortFunc(out.Workloads, func(a, b WorkloadOutcome) int {
-		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Name, b.Name), cmp.Compare(a.Group, b.Group))
-	})
+	slices.SortFunc(out.Workloads, func(a, b WorkloadOutcome) int { return a.Compare(b.WorkloadKey) })
 	for pod, n := range victims {
 		out.Victims = append(out.Victims, Victim{pod, f.snapshot.Owner(pod), n, out.Orders})
 	}

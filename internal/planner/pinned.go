@@ -101,7 +101,7 @@ func (s Step) replaces() bool {
 // rollouts are those that the step begins, one for each workload of pods.
 func (s Step) rollouts(seen *snapshot.Snapshot) []eviction.Rollout {
 	one := eviction.Rollout{
-		Planned: eviction.Planned{Before: s.Workload.Tolerations, After: s.Merged.Tolerations, Sure: true}, Labels: s.Pins.Changes, Unavailable: -1,
+		Planned: eviction.Planned{Before: s.Workload.Tolerations, After: s.Merged.Tolerations, Sure: true, Labels: s.Pins.Changes}, Unavailable: -1,
 	}
 	if pace := s.Workload.Rolling.Pace; pace != nil {
 		one.Surge, one.Unavailable = pace.Surge, pace.Unavailable

@@ -4,6 +4,7 @@
 package planner
 
 import (
+	"maps"
 	"slices"
 	"sync"
 
@@ -25,6 +26,8 @@ type PlannedTolerations struct {
 	Wanted []corev1.Toleration
 	// Before and After are the workload's whole lists.
 	Before, After []corev1.Toleration
+	// Labels are what new pods require of nodes beside what they require now, nil for one that they no longer require.
+	Labels map[string]*string
 	// Hold is why running pods do not follow by themselves, empty where they do, and
 	// WayOut the remedy.
 	Hold, WayOut string
@@ -108,7 +111,7 @@ func (s *Shared) Tolerations(own string, linked []string) map[snapshot.WorkloadK
 					continue
 				}
 				for _, key := range p.Pods {
-					next := eviction.Planned{Before: p.Before, After: p.After, Sure: sure}
+					next := eviction.Planned{Before: p.Before, After: p.After, Sure: sure, Restarts: true, Labels: p.Labels}
 					if known, there := out[key]; there {
 						next = both(known, next)
 					}
@@ -120,12 +123,23 @@ func (s *Shared) Tolerations(own string, linked []string) map[snapshot.WorkloadK
 	return out
 }
 
+func joinedLabels(a, b map[string]*string) map[string]*string {
+	if len(a)+len(b) == 0 {
+		return nil
+	}
+	out := make(map[string]*string, len(a)+len(b))
+	maps.Copy(out, a)
+	maps.Copy(out, b)
+	return out
+}
+
 // both joins two changes of one workload. Where one alone is sure to come before
 // the taints, it alone counts.
 func both(known, next eviction.Planned) eviction.Planned {
 	switch {
 	case known.Sure == next.Sure:
-		return eviction.Planned{Before: known.Before, After: next.Merge(known.After), Sure: known.Sure}
+		known.After, known.Restarts, known.Labels = next.Merge(known.After), known.Restarts || next.Restarts, joinedLabels(known.Labels, next.Labels)
+		return known
 	case known.Sure:
 		return known
 	default:

@@ -147,6 +147,20 @@ func (p *Plan) After(w *workload.Workload) []corev1.Toleration {
 	return after
 }
 
+// Labels returns what the steps change of the labels that a workload's template requires of nodes, nil for one that it no
+// longer requires.
+func (p *Plan) Labels(w *workload.Workload) (out map[string]*string) {
+	if p == nil {
+		return nil
+	}
+	for _, s := range p.Steps {
+		if s.Workload == w && (s.Kind == Expand || s.Kind == Contract) {
+			out = joinedLabels(out, s.Pins.Changes)
+		}
+	}
+	return out
+}
+
 // Own are the steps but those that take away what others have left behind, which are the
 // other ones.
 func (p Plan) Own() (own, others Plan) {

@@ -4,6 +4,7 @@
 package snapshot
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"strings"
@@ -222,6 +223,11 @@ func (o Owner) String() string {
 type WorkloadKey struct {
 	Namespace string
 	Owner
+}
+
+// Compare orders workloads by namespace, kind and name.
+func (k WorkloadKey) Compare(other WorkloadKey) int {
+	return cmp.Or(strings.Compare(k.Namespace, other.Namespace), strings.Compare(k.Kind, other.Kind), strings.Compare(k.Name, other.Name), strings.Compare(k.Group, other.Group))
 }
 
 // Scheduling is the part of a pod's spec by which it is judged against nodes.

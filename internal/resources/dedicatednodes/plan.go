@@ -273,7 +273,7 @@ func (r *dedicatedNodes) note(desired wanted, observed observation, plan *planne
 	var out []planner.PlannedTolerations
 	for _, s := range observed.members {
 		w := s.workload
-		p := planner.PlannedTolerations{Ref: w.Ref, Path: w.Path, Pods: w.Pods, Waits: true, Hold: w.Rolling.Hold, Below: w.Rolling.Below, WayOut: w.Rolling.WayOut, Later: w.Rolling.Later, Before: w.Tolerations, After: plan.After(w), Workload: w}
+		p := planner.PlannedTolerations{Ref: w.Ref, Path: w.Path, Pods: w.Pods, Waits: true, Hold: w.Rolling.Hold, Below: w.Rolling.Below, WayOut: w.Rolling.WayOut, Later: w.Rolling.Later, Before: w.Tolerations, After: plan.After(w), Labels: plan.Labels(w), Workload: w}
 		if !s.claim.Release {
 			p.Wanted = s.claim.Tolerations
 		}

@@ -85,6 +85,7 @@ func (r *dedicatedNodes) warnWorkloads(ctx context.Context, desired wanted, obse
 		rolled, missing := planner.Restarts(s, plan.Steps, r.Data.Comparison)
 		message.WarnStuck(subject, rolled, missing, path.Root("workloads"), diags)
 	}
+	r.Data.WarnRestartedOnto(subject, desired.owner(), s, plan.Steps, diags)
 	for _, s := range observed.members {
 		if !s.claim.Release {
 			message.WarnTemplate(s.workload, s.claim.Tolerations, true, len(s.pin.Labels) > 0, s.at, diags)

@@ -133,6 +133,7 @@ func (r *workloadTolerations) consequences(ctx context.Context, desired wanted, 
 	}
 	rolled, missing := planner.Restarts(snapshot, steps, r.Data.Comparison)
 	message.WarnStuck(subject+desired.target.title(), rolled, missing, at.Workload, diags)
+	r.Data.WarnRestartedOnto(subject+desired.target.title(), desired.claim.Owner, snapshot, plan.Steps, diags)
 	if desired.now {
 		message.WarnDisplaced(subject+desired.target.title(), displaced, message.GivenUp{
 			At: path.Root("retire"), Why: `retire = "now" removes tolerations that running pods need`,

@@ -287,9 +287,9 @@ func (s *sequence) checkPlansAreEmpty(t *testing.T, tf *acctest.Terraform) {
 	}
 }
 
-// evicts matches the rows of a preview that name a workload of which pods are evicted.
+// evicts matches the rows of a preview that name a workload of which pods are evicted, or may be since the run restarts them.
 func evicts(workload string) *regexp.Regexp {
-	return regexp.MustCompile(`(?m)^  (LOST|PENDING\??|PDB|DAEMON|REJECTED|ok) +\S+  ` + workload + `\b`)
+	return regexp.MustCompile(`(?m)^  (LOST|PENDING\??|PDB|DAEMON|REJECTED|MAYBE|ok) +\S+  ` + workload + `\b|^  ` + workload + `: up to \d+ pods?$`)
 }
 
 // checkEvicted checks that a plan or an apply has named the workload of each evicted pod.

@@ -239,6 +239,8 @@ func Preview(s Subject, report *eviction.Report) (summary, detail string) {
 		summary = s.String() + " " + Removes(report) + " no pods, but " + Count(hedges.pods, "pod") + " might not be scheduled there again"
 	case report.Outcome().Others.Caused().Max > 0:
 		summary = s.String() + " " + Removes(report) + " no pods, but takes room: " + takesRoom(report)
+	case len(report.Restarting) > 0:
+		summary = s.String() + " " + Removes(report) + " no pods"
 	case total.Completed > 0:
 		verb := " deletes "
 		if total.CompletedUnknown == total.Completed {
@@ -248,7 +250,7 @@ func Preview(s Subject, report *eviction.Report) (summary, detail string) {
 	default:
 		return "", ""
 	}
-	summary += hedges.reservation(s.RefusesStranded, stranded, total.Affected())
+	summary = andRestarting(summary, total.Affected(), report) + hedges.reservation(s.RefusesStranded, stranded, total.Affected())
 	var b strings.Builder
 	table(&b, report, s.RefusesStranded)
 	for _, aside := range Asides(s, report) {
@@ -275,6 +277,9 @@ func Asides(s Subject, report *eviction.Report) []string {
 	}
 	if hedges.pods > 0 {
 		out = append(out, hedges.advice(s.RefusesStranded))
+	}
+	if first := restartsFirst(report.Restarting); first != "" {
+		out = append(out, first)
 	}
 	if s.RefusesStranded && stranded > 0 {
 		out = append(out, "Apply writes no taint while pods are stranded. "+s.advice())
@@ -349,38 +354,6 @@ func effect(total eviction.Summary, report *eviction.Report) string {
 		out += ": " + strings.Join(dangers, ", ")
 	}
 	return out
-}
-
-// beyond counts the pods that taints evict, or a drain deletes, beyond what their PodDisruptionBudgets
-// allow.
-func beyond(report *eviction.Report) int {
-	type budget struct{ namespace, name string }
-	n, seen := 0, map[budget]bool{}
-	for _, v := range report.Pods {
-		if v.Beyond == nil || v.Beyond.Obeyed {
-			continue
-		}
-		n++
-		if b := (budget{v.Pod.Namespace, v.Beyond.Name}); !seen[b] {
-			seen[b] = true
-			n -= v.Beyond.Allowed
-		}
-	}
-	return n
-}
-
-// notable counts pods that stay and that there is yet something to say about.
-func notable(report *eviction.Report) (stuck, misscheduled int) {
-	for _, v := range report.Pods {
-		switch {
-		case v.Verdict != eviction.Stays:
-		case v.Misscheduled:
-			misscheduled++
-		case v.NoPlace:
-			stuck++
-		}
-	}
-	return stuck, misscheduled
 }
 
 func leftovers(stuck, misscheduled int) string {
