@@ -23,6 +23,8 @@ type Coming struct {
 	Of string
 	// Count is how many come at most, 0 where that is not known.
 	Count int
+	// First is set where some are there before nodes are deleted.
+	First bool
 }
 
 // arrivals are the places that a change brings, in its order.

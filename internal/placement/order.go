@@ -36,6 +36,29 @@ func (s *simulation) run(seed uint64, order int) {
 		s.linger(0, 1)
 	}
 	s.keepNominations()
+	s.goOn(lingers)
+	s.deleteNodes(order)
+	s.goOn(lingers)
+	s.running = false
+}
+
+// deleteNodes lets the nodes be gone that the change deletes, and has the pods tried again that wait: the nodes are domains
+// of topology spread until then. Nodes that come in their place are such domains as well. Where these come later, they do so
+// after the pods are tried again in some orders, and before in the others.
+func (s *simulation) deleteNodes(order int) {
+	first := slices.ContainsFunc(s.Finder.change.Comes, func(c Coming) bool { return c.First })
+	if !s.rules.vanish || first || len(s.Finder.change.Comes) > 0 && order%2 == 0 {
+		return
+	}
+	s.deletedNodes = true
+	s.freed++
+	s.moved++
+	s.retry()
+	s.pass()
+}
+
+// goOn lets all moments pass that are ahead.
+func (s *simulation) goOn(lingers bool) {
 	for len(s.ahead) > 0 {
 		moment := s.ahead[0]
 		s.ahead = s.ahead[1:]
@@ -48,7 +71,6 @@ func (s *simulation) run(seed uint64, order int) {
 			s.pass()
 		}
 	}
-	s.running = false
 }
 
 // linger lets the pods that are gone at a moment count for others, or takes that back. Until an
@@ -75,7 +97,7 @@ func (s *simulation) retry() {
 // that a quota has refused, or whether Jobs have failed, which may give back quota.
 func (s *simulation) madeRoom() bool {
 	made, returned := s.vacated, s.returned
-	s.vacated, s.returned = false, false
+	s.vacated, s.deletedNodes, s.returned = false, false, false
 	return returned || made && slices.ContainsFunc(s.replacements, func(r *replacement) bool {
 		return r.byQuota() || r.created && r.node < 0 && !r.deleted && (r.class.demand.Patient || r.foreign())
 	})

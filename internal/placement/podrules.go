@@ -30,11 +30,14 @@ type podRules struct {
 type spreadRule struct {
 	*counter
 	maxSkew, minDomains, self int32
-	// known are the domains that have eligible nodes.
-	known []int32
-	// least is the lowest count of a domain, as of a generation of the counts.
+	// known are the domains that have eligible nodes, remaining those that have some once the nodes that the change deletes
+	// are gone, as *deleted says.
+	known, remaining []int32
+	deleted          *bool
+	// least is the lowest count of a domain, as of a generation of the counts, before or after nodes are deleted.
 	least int32
 	at    int
+	after bool
 }
 
 // of returns what relates pods of a class to others, nil for nothing.
@@ -101,20 +104,16 @@ func (r *rules) spreading(s *simulation, out *podRules, c *class, pod *snapshot.
 		selector, values := narrowed(constraint, pod.Labels)
 		key := counterKey{rules: pod.Rules, namespace: pod.Namespace, kind: bySpread, index: i, scheduling: c.scheduling, values: values}
 		eligible := func(at int) bool { return s.included(pod.Rules.Spread, constraint, c.scheduling, s.places[at]) }
-		rule := &spreadRule{maxSkew: constraint.MaxSkew, minDomains: constraint.MinDomains, at: -1}
+		rule := &spreadRule{maxSkew: constraint.MaxSkew, minDomains: constraint.MinDomains, at: -1, deleted: &s.deletedNodes}
 		rule.counter = r.counter(s, key, constraint.TopologyKey, true, eligible, func(o occupant) bool {
 			return !selector.Empty() && selector.Matches(o.pod.Labels)
 		})
 		if selector.Matches(pod.Labels) {
 			rule.self = 1
 		}
-		seen := make([]bool, rule.domains)
-		for at, in := range rule.eligible {
-			if domain := rule.of[at]; in && !seen[domain] {
-				seen[domain] = true
-				rule.known = append(rule.known, domain)
-			}
-		}
+		rule.known = rule.with(func(int) bool { return true })
+		rule.remaining = rule.with(func(at int) bool { return !s.Finder.change.Closed[s.places[at].node.Name] })
+		r.vanish = r.vanish || len(rule.remaining) < len(rule.known)
 		out.spread = append(out.spread, rule)
 	}
 }
@@ -203,17 +202,33 @@ func (r *podRules) affine(i int32) bool {
 	return exist || total == 0 && r.self
 }
 
+// with returns the domains of eligible nodes that count.
+func (r *spreadRule) with(counts func(at int) bool) (out []int32) {
+	seen := make([]bool, r.domains)
+	for at, in := range r.eligible {
+		if domain := r.of[at]; in && !seen[domain] && counts(at) {
+			seen[domain] = true
+			out = append(out, domain)
+		}
+	}
+	return out
+}
+
 // lowest returns the lowest count of a domain, 0 where there are fewer than there must be.
 func (r *spreadRule) lowest() int32 {
-	if len(r.known) < int(r.minDomains) {
+	domains := r.known
+	if *r.deleted {
+		domains = r.remaining
+	}
+	if len(domains) < int(r.minDomains) {
 		return 0
 	}
-	if r.at != r.generations {
+	if r.at != r.generations || r.after != *r.deleted {
 		least := int32(math.MaxInt32)
-		for _, domain := range r.known {
+		for _, domain := range domains {
 			least = min(least, r.now[domain])
 		}
-		r.least, r.at = least, r.generations
+		r.least, r.at, r.after = least, r.generations, *r.deleted
 	}
 	return r.least
 }

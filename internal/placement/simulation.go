@@ -127,8 +127,8 @@ type simulation struct {
 	ephemeral []*snapshot.Pod
 	// scoresStorage is set for orders in which VolumeBinding scores nodes, as it does from Kubernetes 1.37 on.
 	scoresStorage bool
-	// vacated is set once pods are preempted.
-	vacated bool
+	// vacated is set once pods are preempted, deletedNodes once the nodes are gone that the change deletes.
+	vacated, deletedNodes bool
 	// returned is set once Jobs have failed by preemption.
 	returned bool
 	effort
