@@ -67,6 +67,7 @@ type Cluster struct {
 	jobs         evictedJobs
 	families     families
 
+	allowances  listedAllowances
 	controllers listedControllers
 	namespaces  namespaces
 	admissions  admissions
@@ -200,6 +201,7 @@ func (c *Cluster) Refresh(ctx context.Context) error {
 		func() error { return freshen(ctx, c.nodes, nodes, moment) },
 		func() error { return freshen(ctx, c.pods, pods, moment) },
 		func() error { return c.refreshTemplates(ctx) },
+		func() error { return c.refreshAllowances(ctx) },
 	)
 }
 

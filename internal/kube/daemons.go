@@ -81,9 +81,12 @@ func (c *Cluster) noteTemplates(listed map[types.UID]listedDaemon) {
 
 // SnapshotToDecide is Snapshot for a decision in the middle of an apply: other resources
 // of the run, and other tools, may have changed the templates of DaemonSets since they
-// were listed. What was listed a moment ago is not listed again.
+// were listed, and what PodDisruptionBudgets, quotas and LimitRanges allow. What was listed a moment ago is not listed again.
 func (c *Cluster) SnapshotToDecide(ctx context.Context) (*snapshot.Snapshot, error) {
-	if err := c.refreshTemplates(ctx); err != nil {
+	if err := parallel(
+		func() error { return c.refreshTemplates(ctx) },
+		func() error { return c.refreshAllowances(ctx) },
+	); err != nil {
 		return nil, err
 	}
 	return c.Snapshot(ctx)

@@ -27,14 +27,12 @@ import (
 )
 
 // surroundings are what verdicts need beside nodes, pods and the templates of DaemonSets.
-// They are read once: they change the wording of a verdict, not the verdict.
+// They are read once: they change the wording of a verdict, not the verdict. What PodDisruptionBudgets, quotas and LimitRanges
+// allow is apart.
 type surroundings struct {
 	parents map[types.UID]snapshot.Owner
 	// listed holds every controller that was looked at for it.
 	listed  map[types.UID]bool
-	budgets snapshot.Budgets
-	quotas  snapshot.Quotas
-	ranges  snapshot.LimitRanges
 	volumes map[string]map[string]*snapshot.Volume
 	// storage is what volumes are made of.
 	storage storage
@@ -54,7 +52,7 @@ type moment struct {
 	nodes, pods, daemons, admissions int
 	attachments                      *snapshot.Attachments
 	stored                           *learnedStorage
-	policies, jobs                   int
+	policies, jobs, allowances       int
 	priorities                       *snapshot.PriorityClasses
 }
 
@@ -95,7 +93,8 @@ func (b *builtSnapshot) current(ctx context.Context, c *Cluster, around surround
 	if err != nil {
 		return nil, err
 	}
-	at := moment{nodesAt, podsAt, c.daemonsAt(), c.admissions.at(), c.attachments.Load(), c.stored.Load(), c.policies.at(), c.jobs.at(), c.priorities.known()}
+	allowed, allowedAt := c.allowances.known()
+	at := moment{nodesAt, podsAt, c.daemonsAt(), c.admissions.at(), c.attachments.Load(), c.stored.Load(), c.policies.at(), c.jobs.at(), allowedAt, c.priorities.known()}
 	if b.snapshot != nil && b.at == at {
 		return b.snapshot, nil
 	}
@@ -112,6 +111,7 @@ func (b *builtSnapshot) current(ctx context.Context, c *Cluster, around surround
 	}
 	around.parents, around.gaps = parents, slices.Concat(around.gaps, gaps)
 	b.snapshot, b.at = assemble(nodes, pods, c.daemons(), around), at
+	b.snapshot.Budgets, b.snapshot.Quotas, b.snapshot.LimitRanges = allowed.budgets, allowed.quotas, allowed.ranges
 	b.snapshot.Admission, b.snapshot.NamespaceLabels = rules, c.admissions.namespaceLabels(pods)
 	b.snapshot.Attachments, b.snapshot.Ordered, b.snapshot.Jobs = at.attachments, c.policies.all(), c.jobs.all()
 	if at.priorities != nil {
@@ -126,7 +126,7 @@ func (b *builtSnapshot) current(ctx context.Context, c *Cluster, around surround
 func assemble(nodes []*snapshot.Node, pods []*snapshot.Pod, daemons map[types.UID]*snapshot.Daemon, around surroundings) *snapshot.Snapshot {
 	s := &snapshot.Snapshot{
 		Nodes: make(map[string]*snapshot.Node, len(nodes)), Pods: make(map[string][]*snapshot.Pod, len(nodes)),
-		Parents: around.parents, Daemons: daemons, Budgets: around.budgets, Quotas: around.quotas, LimitRanges: around.ranges, Volumes: around.volumes, Gaps: around.gaps, OwnerGaps: around.ownerGaps,
+		Parents: around.parents, Daemons: daemons, Volumes: around.volumes, Gaps: around.gaps, OwnerGaps: around.ownerGaps,
 	}
 	for _, n := range nodes {
 		s.Nodes[n.Name] = n
@@ -143,7 +143,7 @@ func assemble(nodes []*snapshot.Node, pods []*snapshot.Pod, daemons map[types.UI
 
 func (c *Cluster) around(ctx context.Context) (surroundings, error) {
 	return c.context.get(ctx, func() (surroundings, error) {
-		s := surroundings{parents: map[types.UID]snapshot.Owner{}, listed: map[types.UID]bool{}, budgets: snapshot.Budgets{}}
+		s := surroundings{parents: map[types.UID]snapshot.Owner{}, listed: map[types.UID]bool{}}
 		var stored storage
 		var mu sync.Mutex
 		parents := func(plural, kind, top string) func() error {
@@ -162,16 +162,8 @@ func (c *Cluster) around(ctx context.Context) (surroundings, error) {
 					"DaemonSets could not be read (no permission to list them): their controller deletes pods by their templates, and only the tolerations of the pods themselves are looked at", &s.gaps)
 			},
 			func() error {
-				return gap(&mu, c.budgetsInto(ctx, s.budgets),
+				return gap(&mu, c.listAllowances(ctx),
 					"PodDisruptionBudgets could not be read (no permission to list them): no pod is shown as covered by one", &s.gaps)
-			},
-			func() (err error) {
-				s.quotas, err = c.quotas(ctx)
-				return err
-			},
-			func() (err error) {
-				s.ranges, err = c.limitRanges(ctx)
-				return err
 			},
 			func() error {
 				err := gap(&mu, c.volumesInto(ctx, &stored),

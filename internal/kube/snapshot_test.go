@@ -18,6 +18,7 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
@@ -305,8 +306,8 @@ func TestSnapshot_knowsTheTemplatesOfDaemonSetsAsTheyWereReadLast(t *testing.T) 
 	}
 }
 
-// Between two changes of one apply, another tool may give a DaemonSet another template.
-func TestSnapshotToDecide_listsTheTemplatesAgainThatWereListedAWhileAgo(t *testing.T) {
+// Between two changes of one apply, another tool may give a DaemonSet another template and a namespace a quota.
+func TestSnapshotToDecide_listsAgainWhatWasListedAWhileAgo(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		api := town()
@@ -319,12 +320,22 @@ func TestSnapshotToDecide_listsTheTemplatesAgainThatWereListedAWhileAgo(t *testi
 				t.Error(err)
 				return false
 			}
+			if changed := s.Daemons["ds-1"].HostNetwork; changed != (len(s.Quotas["app"]) > 0) || changed != (len(s.Budgets["app"]) > 4) || changed != (len(s.LimitRanges["app"]) > 0) {
+				t.Errorf("template changed %t, with quotas %v, budgets %v, LimitRanges %v", changed, s.Quotas, s.Budgets, s.LimitRanges)
+			}
 			return s.Daemons["ds-1"].HostNetwork
 		}
 		if shares() {
 			t.Fatal("no test has changed anything yet")
 		}
 		api.Put(daemonSetOf("ds-1", corev1.PodSpec{HostNetwork: true}))
+		in := func(name string) metav1.ObjectMeta { return metav1.ObjectMeta{Namespace: "app", Name: name} }
+		pods := corev1.ResourceList{corev1.ResourcePods: resource.MustParse("3")}
+		api.Add(
+			&corev1.ResourceQuota{ObjectMeta: in("pods"), Status: corev1.ResourceQuotaStatus{Hard: pods}},
+			&corev1.LimitRange{ObjectMeta: in("max"), Spec: corev1.LimitRangeSpec{Limits: []corev1.LimitRangeItem{{Type: corev1.LimitTypePod, Max: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("1")}}}}},
+			&policyv1.PodDisruptionBudget{ObjectMeta: in("web")},
+		)
 		time.Sleep(shelfLife / 2)
 		if shares() {
 			t.Error("it is listed again after a moment")
@@ -340,7 +351,7 @@ func TestSnapshotToDecide_listsTheTemplatesAgainThatWereListedAWhileAgo(t *testi
 			})
 		}
 		all.Wait()
-		if again := api.requests(); len(again) != 1 {
+		if again := api.requests(); len(again) != 4 {
 			t.Errorf("many that ask at once made the requests %v", again)
 		}
 	})
