@@ -31,9 +31,6 @@ type Planned struct {
 
 // selector returns the node selector of the pod that replaces one with this selector.
 func (p Planned) selector(live map[string]string) map[string]string {
-	if len(p.Labels) == 0 {
-		return live
-	}
 	out := make(map[string]string, len(live)+len(p.Labels))
 	maps.Copy(out, live)
 	for key, value := range p.Labels {

@@ -4,6 +4,7 @@
 package eviction
 
 import (
+	"maps"
 	"slices"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/placement"
@@ -11,7 +12,7 @@ import (
 )
 
 // Restarting is a workload whose pods the same run restarts. A new pod may be placed on a node of the change before the
-// change comes, which then evicts it as well: the scheduler decides that, and no plan can know.
+// change comes, which then evicts it as well: the scheduler decides that.
 type Restarting struct {
 	snapshot.WorkloadKey
 	// Pods is how many pods that the change does not evict where they are now may be placed there.
@@ -19,10 +20,10 @@ type Restarting struct {
 }
 
 // Restarted returns whose pods the changes of others may evict because a run restarts them by planned tolerations, sorted by
-// workload.
-func Restarted(s *snapshot.Snapshot, others *snapshot.Others, planned map[snapshot.WorkloadKey]Planned, comparison Comparison) []Restarting {
+// workload, and the names of the nodes of these changes, sorted.
+func Restarted(s *snapshot.Snapshot, others *snapshot.Others, planned map[snapshot.WorkloadKey]Planned, comparison Comparison) (restarting []Restarting, nodes []string) {
 	if others.Empty() || len(planned) == 0 {
-		return nil
+		return nil, nil
 	}
 	change := Scenario{Tolerations: planned, Drains: others.Closed}
 	for name := range others.Taints {
@@ -30,10 +31,14 @@ func Restarted(s *snapshot.Snapshot, others *snapshot.Others, planned map[snapsh
 			change.Taints = with(change.Taints, name, others.Tainted(name, n.Taints))
 		}
 	}
-	return newEvaluation(s, change, comparison).restarting(func(pod *snapshot.Pod) bool {
+	e := newEvaluation(s, change, comparison)
+	for _, n := range e.evicting() {
+		nodes = append(nodes, n.name)
+	}
+	return e.restarting(func(pod *snapshot.Pod) bool {
 		_, is := others.Evicted[pod.Node][pod.UID]
 		return is
-	})
+	}), nodes
 }
 
 // set reports whether a pod is one of these.
@@ -48,26 +53,22 @@ func set(pods []*snapshot.Pod) func(*snapshot.Pod) bool {
 // restarting returns the workloads with pods that may be placed on a node before the change and be evicted by it, without
 // those that are evicted where they are.
 func (e *evaluation) restarting(evicted func(*snapshot.Pod) bool) []Restarting {
-	if len(e.change.Tolerations) == 0 {
+	if !slices.ContainsFunc(slices.Collect(maps.Values(e.change.Tolerations)), func(p Planned) bool { return p.Restarts }) {
 		return nil
 	}
 	nodes := e.evicting()
+	if len(nodes) == 0 {
+		return nil
+	}
 	var out []Restarting
 	for key, change := range e.change.Tolerations {
 		if !change.Restarts || key.DaemonSet() {
 			// New pods of a DaemonSet are created on the nodes of the old ones.
 			continue
 		}
-		one, known := Restarting{WorkloadKey: key}, map[*snapshot.Scheduling]bool{}
-		for _, pod := range e.snapshot.WorkloadPods(key) {
-			may, seen := known[pod.Scheduling]
-			if !seen || hasVolumes(pod) {
-				next := *pod.Scheduling
-				next.Tolerations, next.NodeSelector = change.OfPod(next.Tolerations), change.selector(next.NodeSelector)
-				may = slices.ContainsFunc(nodes, func(n changedNode) bool { return e.mayMeet(n, pod, e.made(pod, &next)) })
-				known[pod.Scheduling] = may
-			}
-			if may && !evicted(pod) {
+		one, mayBeEvicted := Restarting{WorkloadKey: key}, e.mayBeEvicted(change)
+		for _, pod := range e.snapshot.PodsByWorkload()[key] {
+			if !evicted(pod) && mayBeEvicted(pod, nodes) {
 				one.Pods++
 			}
 		}
@@ -77,6 +78,44 @@ func (e *evaluation) restarting(evicted func(*snapshot.Pod) bool) []Restarting {
 	}
 	slices.SortFunc(out, func(a, b Restarting) int { return a.Compare(b.WorkloadKey) })
 	return out
+}
+
+// mayBeEvicted returns whether the new pod of one that restarts may be evicted from one of the nodes. Pods of a scheduling that
+// have no volumes share the answer.
+func (e *evaluation) mayBeEvicted(change Planned) func(pod *snapshot.Pod, nodes []changedNode) bool {
+	type successor struct {
+		scheduling *snapshot.Scheduling
+		nodes      []changedNode
+		evicted    bool
+	}
+	known := map[*snapshot.Scheduling]*successor{}
+	return func(pod *snapshot.Pod, nodes []changedNode) bool {
+		one, seen := known[pod.Scheduling]
+		if !seen {
+			next := *pod.Scheduling
+			next.Tolerations, next.NodeSelector = change.OfPod(next.Tolerations), change.selector(next.NodeSelector)
+			one = &successor{scheduling: e.made(pod, &next)}
+			for _, n := range nodes {
+				if e.evicts(n, pod, one.scheduling) {
+					one.nodes = append(one.nodes, n)
+				}
+			}
+			one.evicted = e.matchesAny(pod, one.scheduling, one.nodes)
+			known[pod.Scheduling] = one
+		} else if hasVolumes(pod) {
+			return e.matchesAny(pod, one.scheduling, one.nodes)
+		}
+		return one.evicted
+	}
+}
+
+// matchesAny reports whether one of the nodes has what a pod requires of it.
+func (e *evaluation) matchesAny(pod *snapshot.Pod, s *snapshot.Scheduling, nodes []changedNode) bool {
+	if len(nodes) == 0 {
+		return false
+	}
+	matches := e.nodes().Matching(pod, s)
+	return slices.ContainsFunc(nodes, func(n changedNode) bool { return matches(e.snapshot.Nodes[n.name]) })
 }
 
 // evicting returns the nodes on which the change may evict pods.
@@ -91,19 +130,15 @@ func (e *evaluation) evicting() []changedNode {
 	return out
 }
 
-// mayMeet reports whether the new pod of a scheduling fits a node as it is before the change, however little room is left
-// there, and may be evicted by the change.
-func (e *evaluation) mayMeet(n changedNode, pod *snapshot.Pod, next *snapshot.Scheduling) bool {
-	gate, node := e.comparison == ComparisonOn, e.snapshot.Nodes[n.name]
-	switch {
-	case n.drained:
-		if !e.selects(pod) {
-			return false
-		}
-	case e.judge(n, next).verdict == Stays:
+// evicts reports whether taints and cordon of a node let a new pod of a scheduling in before the change, and the change may
+// evict it.
+func (e *evaluation) evicts(n changedNode, pod *snapshot.Pod, next *snapshot.Scheduling) bool {
+	if n.drained && !e.selects(pod) || !n.drained && e.judge(n, next).verdict == Stays {
 		return false
 	}
-	return (!node.Unschedulable || next.ToleratesCordon(gate)) && placement.UntoleratedTaint(next.Tolerations, n.before, gate) == nil && e.nodes().Matches(pod, next, node)
+	gate := e.comparison == ComparisonOn
+	cordoned := e.snapshot.Nodes[n.name].Unschedulable && !next.ToleratesCordon(gate)
+	return !cordoned && placement.UntoleratedTaint(next.Tolerations, n.before, gate) == nil
 }
 
 // joinRestarting joins those of changes that follow each other: pods may be placed on nodes of each.

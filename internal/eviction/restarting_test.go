@@ -83,8 +83,9 @@ func TestRestarting(t *testing.T) {
 				t.Errorf("%d pods may be evicted as well, want %d", got, tt.want)
 			}
 			others := &snapshot.Others{Taints: change.Taints, Closed: change.Drains, Evicted: map[string]map[types.UID]snapshot.Departure{"a": {here.UID: {}}}}
-			if got := count(Restarted(w.Snapshot, others, change.Tolerations, ComparisonOff)); got != tt.want {
-				t.Errorf("%d pods may be evicted by others, want %d", got, tt.want)
+			by, nodes := Restarted(w.Snapshot, others, change.Tolerations, ComparisonOff)
+			if got := count(by); got != tt.want || got > 0 && !slices.Equal(nodes, []string{"a"}) {
+				t.Errorf("%d pods may be evicted by others on %v, want %d", got, nodes, tt.want)
 			}
 			tt.planned.Restarts = false
 			change.Tolerations[key] = tt.planned

@@ -143,7 +143,7 @@ func (a Affected) coming() (placement.Coming, bool) {
 		return placement.Coming{}, false
 	}
 	n := &snapshot.Node{Labels: a.labels(), Taints: a.Effect.Template.Taints, Ready: true}
-	c := placement.Coming{Node: n, Of: a.Set.Title(), Count: max(a.goal()-a.staying(), 1), First: a.Effect.Strategy == Surge}
+	c := placement.Coming{Node: n, Of: a.Set.Title(), Count: max(a.goal()-a.staying(), 1), Surges: a.Effect.Strategy == Surge, Overlaps: a.Effect.Strategy == Surge || a.Effect.Strategy == Rolling && a.Effect.Gap.Turns > 1}
 	if newest := a.newest(); newest != nil {
 		n.Allocatable, c.Like = newest.Allocatable, newest.Name
 	}

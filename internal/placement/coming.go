@@ -23,8 +23,8 @@ type Coming struct {
 	Of string
 	// Count is how many come at most, 0 where that is not known.
 	Count int
-	// First is set where some are there before nodes are deleted.
-	First bool
+	// Surges is set where some are there before the first node is deleted, Overlaps where some are before the last one is.
+	Surges, Overlaps bool
 }
 
 // arrivals are the places that a change brings, in its order.

@@ -73,10 +73,13 @@ func boundTo(required *corev1.NodeSelector) (name string, bound bool) {
 	return r.Values[0], true
 }
 
-// Matches reports whether a node has what the pod requires of it, if it had this scheduling: by node selector, required
-// affinity and bound volumes, whatever its taints, cordon and room.
-func (f *Finder) Matches(pod *snapshot.Pod, s *snapshot.Scheduling, n *snapshot.Node) bool {
-	return !slices.ContainsFunc(f.search(pod, s).constraints, func(c constraint) bool { return !c.matches(n) })
+// Matching returns which nodes have what the pod requires of them, if it had this scheduling: by node selector, required
+// affinity and bound volumes, whatever their taints, cordon and room.
+func (f *Finder) Matching(pod *snapshot.Pod, s *snapshot.Scheduling) func(*snapshot.Node) bool {
+	constraints := f.search(pod, s).constraints
+	return func(n *snapshot.Node) bool {
+		return !slices.ContainsFunc(constraints, func(c constraint) bool { return !c.matches(n) })
+	}
 }
 
 // Selects reports whether the node selector and the required affinity of a scheduling match a node.

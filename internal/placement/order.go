@@ -36,18 +36,19 @@ func (s *simulation) run(seed uint64, order int) {
 		s.linger(0, 1)
 	}
 	s.keepNominations()
-	s.goOn(lingers)
+	s.runMoments(lingers)
 	s.deleteNodes(order)
-	s.goOn(lingers)
+	s.runMoments(lingers)
 	s.running = false
 }
 
-// deleteNodes lets the nodes be gone that the change deletes, and has the pods tried again that wait: the nodes are domains
-// of topology spread until then. Nodes that come in their place are such domains as well. Where these come later, they do so
-// after the pods are tried again in some orders, and before in the others.
+// deleteNodes deletes the nodes that the change deletes, and tries Pending pods again: until then such a node is a domain of
+// topology spread, and each node that comes in its place is one as well. Nodes that come after the deletion do so after
+// the pods are tried again in some orders, and before in the others.
 func (s *simulation) deleteNodes(order int) {
-	first := slices.ContainsFunc(s.Finder.change.Comes, func(c Coming) bool { return c.First })
-	if !s.rules.vanish || first || len(s.Finder.change.Comes) > 0 && order%2 == 0 {
+	comes := s.Finder.change.Comes
+	surges := slices.ContainsFunc(comes, func(c Coming) bool { return c.Surges })
+	if !s.rules.deletesDomains || surges || len(comes) > 0 && order%2 == 0 {
 		return
 	}
 	s.deletedNodes = true
@@ -57,8 +58,8 @@ func (s *simulation) deleteNodes(order int) {
 	s.pass()
 }
 
-// goOn lets all moments pass that are ahead.
-func (s *simulation) goOn(lingers bool) {
+// runMoments places pods at all moments that are ahead.
+func (s *simulation) runMoments(lingers bool) {
 	for len(s.ahead) > 0 {
 		moment := s.ahead[0]
 		s.ahead = s.ahead[1:]
@@ -97,7 +98,7 @@ func (s *simulation) retry() {
 // that a quota has refused, or whether Jobs have failed, which may give back quota.
 func (s *simulation) madeRoom() bool {
 	made, returned := s.vacated, s.returned
-	s.vacated, s.deletedNodes, s.returned = false, false, false
+	s.vacated, s.returned = false, false
 	return returned || made && slices.ContainsFunc(s.replacements, func(r *replacement) bool {
 		return r.byQuota() || r.created && r.node < 0 && !r.deleted && (r.class.demand.Patient || r.foreign())
 	})
@@ -110,7 +111,7 @@ func (s *simulation) reset() {
 	}
 	s.touched, s.preempted, s.freed, s.moved, s.next, s.moment = s.touched[:0], nil, 1, 1, 0, 0
 	s.deleted = nil
-	s.vacated, s.returned = false, false
+	s.vacated, s.deletedNodes, s.returned = false, false, false
 	clear(s.isPreempted)
 	clear(s.failures.preempted)
 	clear(s.failures.over)

@@ -21,6 +21,8 @@ type Scenario struct {
 	// Drained holds the nodes that are cordoned and drained: they take only pods that tolerate the
 	// taint of a cordon. Closed holds those that will be deleted: they take none.
 	Drained, Closed map[string]bool
+	// Deleted holds those of them that are gone once all pods are evicted, as far as it is known what comes in their place.
+	Deleted map[string]bool
 	// Comes are the nodes that the change brings, one for each kind.
 	Comes []Coming
 	// Leaving returns which pods of a node do not keep their place on it, nil where all of

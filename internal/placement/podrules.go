@@ -5,6 +5,7 @@ package placement
 
 import (
 	"math"
+	"slices"
 	"strconv"
 
 	"k8s.io/apimachinery/pkg/labels"
@@ -111,9 +112,9 @@ func (r *rules) spreading(s *simulation, out *podRules, c *class, pod *snapshot.
 		if selector.Matches(pod.Labels) {
 			rule.self = 1
 		}
-		rule.known = rule.with(func(int) bool { return true })
-		rule.remaining = rule.with(func(at int) bool { return !s.Finder.change.Closed[s.places[at].node.Name] })
-		r.vanish = r.vanish || len(rule.remaining) < len(rule.known)
+		rule.known = rule.domainsWhere(func(int) bool { return true })
+		rule.remaining = rule.domainsWhere(func(at int) bool { return !s.deletesDomain(s.places[at].node, constraint.TopologyKey) })
+		r.deletesDomains = r.deletesDomains || len(rule.remaining) < len(rule.known)
 		out.spread = append(out.spread, rule)
 	}
 }
@@ -202,8 +203,17 @@ func (r *podRules) affine(i int32) bool {
 	return exist || total == 0 && r.self
 }
 
-// with returns the domains of eligible nodes that count.
-func (r *spreadRule) with(counts func(at int) bool) (out []int32) {
+// deletesDomain reports whether the change deletes a node, and the node's domain with it unless other nodes are in it. A rollout
+// that has new nodes in the domain before the last old one is deleted does not.
+func (f *Finder) deletesDomain(n *snapshot.Node, topologyKey string) bool {
+	return f.change.Deleted[n.Name] && !slices.ContainsFunc(f.change.Comes, func(c Coming) bool {
+		value, has := c.Node.Labels[topologyKey]
+		return c.Overlaps && has && value == n.Labels[topologyKey]
+	})
+}
+
+// domainsWhere returns the domains of eligible nodes that count.
+func (r *spreadRule) domainsWhere(counts func(at int) bool) (out []int32) {
 	seen := make([]bool, r.domains)
 	for at, in := range r.eligible {
 		if domain := r.of[at]; in && !seen[domain] && counts(at) {

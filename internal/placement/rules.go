@@ -137,8 +137,8 @@ type rules struct {
 	claims   exclusives
 	// pods are those of a namespace that count at the first moment, by node.
 	pods map[string][]located
-	// vanish is set where the change deletes all nodes of a domain of topology spread.
-	vanish bool
+	// deletesDomains is set where the change deletes all nodes of a domain of topology spread.
+	deletesDomains bool
 }
 
 // located is a pod with the number of its node.

@@ -313,19 +313,20 @@ func TestSimulate_spreadOverHostsOfWhichOneIsCordoned(t *testing.T) {
 		pods             podOption
 		want             Fate
 	}{
-		"it is deleted before one comes in its place, and taints do not count": {change: Scenario{Closed: on, Comes: []Coming{{Node: having(node("new", "gone:NoSchedule"), 9, 9)}}}, ignore: true, want: DependsOnOrder},
-		"it is deleted after one has come, and taints do not count":            {change: Scenario{Closed: on, Comes: []Coming{{Node: having(node("new", "gone:NoSchedule"), 9, 9), First: true}}}, ignore: true, want: Pending},
-		"it is drained":                                       {change: Scenario{Drained: on}, want: Fits},
-		"it is drained, and taints do not count":              {change: Scenario{Drained: on}, ignore: true, want: Pending},
-		"it is deleted":                                       {change: Scenario{Closed: on}, want: Fits},
-		"it is deleted, and taints do not count":              {change: Scenario{Closed: on}, ignore: true, want: Fits},
-		"it is drained and deleted, and taints do not count":  {change: Scenario{Drained: on, Closed: on}, ignore: true, want: Fits},
-		"it is cordoned":                                      {cordoned: true, want: Fits},
-		"it is cordoned, and taints do not count":             {cordoned: true, ignore: true, want: Pending},
-		"it is cordoned, which the pods tolerate":             {cordoned: true, pods: cordon, want: Fits},
-		"it is deleted, though the pods tolerate the cordon":  {change: Scenario{Closed: on}, pods: cordon, want: Fits},
-		"it is tainted, though the pods tolerate the cordon":  {change: Scenario{Taints: tainted, Drained: on}, pods: cordon, want: Fits},
-		"it is tainted and cordoned, and taints do not count": {change: Scenario{Taints: tainted}, cordoned: true, ignore: true, want: Pending},
+		"it is deleted before one comes in its place, and taints do not count": {change: Scenario{Closed: on, Deleted: on, Comes: []Coming{{Node: having(node("new", "gone:NoSchedule"), 9, 9)}}}, ignore: true, want: DependsOnOrder},
+		"it is deleted after one has come, and taints do not count":            {change: Scenario{Closed: on, Deleted: on, Comes: []Coming{{Node: having(node("new", "gone:NoSchedule"), 9, 9), Surges: true, Overlaps: true}}}, ignore: true, want: Pending},
+		"it is drained":                                              {change: Scenario{Drained: on}, want: Fits},
+		"it is drained, and taints do not count":                     {change: Scenario{Drained: on}, ignore: true, want: Pending},
+		"it is deleted":                                              {change: Scenario{Closed: on}, want: Fits},
+		"it is deleted, and taints do not count":                     {change: Scenario{Closed: on, Deleted: on}, ignore: true, want: Fits},
+		"it is drained and deleted, and taints do not count":         {change: Scenario{Drained: on, Closed: on, Deleted: on}, ignore: true, want: Fits},
+		"it is deleted by another resource, and taints do not count": {change: Scenario{Closed: on}, ignore: true, want: Pending},
+		"it is cordoned":                                             {cordoned: true, want: Fits},
+		"it is cordoned, and taints do not count":                    {cordoned: true, ignore: true, want: Pending},
+		"it is cordoned, which the pods tolerate":                    {cordoned: true, pods: cordon, want: Fits},
+		"it is deleted, though the pods tolerate the cordon":         {change: Scenario{Closed: on}, pods: cordon, want: Fits},
+		"it is tainted, though the pods tolerate the cordon":         {change: Scenario{Taints: tainted, Drained: on}, pods: cordon, want: Fits},
+		"it is tainted and cordoned, and taints do not count":        {change: Scenario{Taints: tainted}, cordoned: true, ignore: true, want: Pending},
 	} {
 		rules := &snapshot.PodRules{Spread: []snapshot.SpreadConstraint{{
 			MaxSkew: 1, MinDomains: 1, TopologyKey: corev1.LabelHostname, Selector: labels.SelectorFromSet(labels.Set{"app": "web"}), HonorTaints: !tt.ignore,

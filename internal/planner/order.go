@@ -310,7 +310,7 @@ func (o *order) expand(t Tolerations) template {
 		Kind: Expand, Workload: t.Workload, Merged: merged, Pins: pins, Pods: o.restarting(t.Workload, merged, pins), Report: report,
 	})
 	if !t.Workload.Rolling.Later {
-		o.plans(t.Workload, eviction.Planned{Before: t.Workload.Tolerations, After: merged.Tolerations, Sure: !t.NoWait, Restarts: true, Labels: pins.Changes})
+		o.plans(t.Workload, eviction.Planned{Before: t.Workload.Tolerations, After: merged.Tolerations, Sure: !t.NoWait, Restarts: restarts(t.Workload, merged, pins), Labels: pins.Changes})
 	}
 	out := t.template().with(merged, pins)
 	o.foresee(out)
@@ -338,9 +338,14 @@ func (o *order) plans(w *workload.Workload, planned eviction.Planned) {
 	}
 }
 
+// restarts reports whether a write changes the template, so that running pods are replaced.
+func restarts(w *workload.Workload, merged toleration.Merged, pins label.Merged) bool {
+	return (merged.Template || len(pins.Changes) > 0) && !w.Rolling.Later
+}
+
 // restarting returns the pods that a write of the template replaces.
 func (o *order) restarting(w *workload.Workload, merged toleration.Merged, pins label.Merged) []*snapshot.Pod {
-	if !merged.Template && len(pins.Changes) == 0 || w.Rolling.Later {
+	if !restarts(w, merged, pins) {
 		return nil
 	}
 	return o.staying(slices.DeleteFunc(o.snapshot.WorkloadPods(w.Pods...), func(p *snapshot.Pod) bool { return w.Rolling.Keeps(p.Name) }))

@@ -10,6 +10,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
 )
 
@@ -61,4 +62,23 @@ func Roomy(s *snapshot.Snapshot, beside []string, n int) []string {
 		out = append(out, node.Name)
 	}
 	return out
+}
+
+// Unaffected reports whether none of the pods of a snapshot of some nodes may be of a workload of which the run changes the
+// tolerations: such a snapshot does not know the workload of each pod. It is false where pods of other nodes may restart,
+// and be placed on these.
+func Unaffected(s *snapshot.Snapshot, planned map[snapshot.WorkloadKey]eviction.Planned) bool {
+	namespaces := map[string]bool{}
+	for key, change := range planned {
+		if change.Restarts && !key.DaemonSet() {
+			return false
+		}
+		namespaces[key.Namespace] = true
+	}
+	for _, pods := range s.Pods {
+		if slices.ContainsFunc(pods, func(p *snapshot.Pod) bool { return namespaces[p.Namespace] }) {
+			return false
+		}
+	}
+	return true
 }

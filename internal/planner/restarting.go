@@ -8,17 +8,25 @@ import (
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
 )
 
-// RestartedOnto returns whose pods the changes of other resources of the run may evict because the steps restart them: new pods
-// may be placed on the nodes of these changes before they are made.
-func RestartedOnto(s *snapshot.Snapshot, others *snapshot.Others, steps []Step, comparison eviction.Comparison) []eviction.Restarting {
-	planned := map[snapshot.WorkloadKey]eviction.Planned{}
+// RestartedOnto returns whose pods the changes of other resources of the run may evict because the steps restart them, and the
+// names of the nodes of these changes: new pods may be placed there before. Planned is what other resources give to these
+// workloads.
+func RestartedOnto(s *snapshot.Snapshot, others *snapshot.Others, steps []Step, planned map[snapshot.WorkloadKey]eviction.Planned, comparison eviction.Comparison) ([]eviction.Restarting, []string) {
+	own := map[snapshot.WorkloadKey]eviction.Planned{}
 	for _, step := range steps {
-		if step.Workload == nil || len(step.Pods) == 0 || step.Kind == Wait {
+		if step.Workload == nil || len(step.Pods) == 0 || step.Kind == Wait || step.Workload.Rolling.Hold != "" {
 			continue
 		}
 		for _, key := range step.Workload.Pods {
-			planned[key] = eviction.Planned{Before: step.Workload.Tolerations, After: step.Merged.Tolerations, Restarts: true, Labels: step.Pins.Changes}
+			next := eviction.Planned{Before: step.Workload.Tolerations, After: step.Merged.Tolerations, Restarts: true}
+			next.Labels = joinedLabels(own[key].Labels, step.Pins.Changes)
+			own[key] = next
 		}
 	}
-	return eviction.Restarted(s, others, planned, comparison)
+	for key, next := range own {
+		if known, is := planned[key]; is {
+			own[key] = both(known, next)
+		}
+	}
+	return eviction.Restarted(s, others, own, comparison)
 }

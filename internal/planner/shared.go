@@ -57,7 +57,7 @@ func (p PlannedTolerations) rolling() workload.Rolling {
 
 // follows reports whether running pods get the tolerations in this run.
 func (p PlannedTolerations) follows() bool {
-	return !p.Later && (p.Hold == "" || p.Waits) && !slices.EqualFunc(p.Before, p.After, toleration.Equal)
+	return !p.Later && (p.Hold == "" || p.Waits) && (len(p.Labels) > 0 || !slices.EqualFunc(p.Before, p.After, toleration.Equal))
 }
 
 // Behind returns the running pods that lack the wanted tolerations and do not get them by
@@ -111,7 +111,7 @@ func (s *Shared) Tolerations(own string, linked []string) map[snapshot.WorkloadK
 					continue
 				}
 				for _, key := range p.Pods {
-					next := eviction.Planned{Before: p.Before, After: p.After, Sure: sure, Restarts: true, Labels: p.Labels}
+					next := eviction.Planned{Before: p.Before, After: p.After, Sure: sure, Restarts: p.Hold == "", Labels: p.Labels}
 					if known, there := out[key]; there {
 						next = both(known, next)
 					}
@@ -123,6 +123,20 @@ func (s *Shared) Tolerations(own string, linked []string) map[snapshot.WorkloadK
 	return out
 }
 
+// both joins two changes of one workload. Where one alone is sure to come before
+// the taints, its tolerations alone count.
+func both(known, next eviction.Planned) eviction.Planned {
+	out := known
+	switch {
+	case known.Sure == next.Sure:
+		out.After = next.Merge(known.After)
+	case next.Sure:
+		out = next
+	}
+	out.Restarts, out.Labels = known.Restarts || next.Restarts, joinedLabels(known.Labels, next.Labels)
+	return out
+}
+
 func joinedLabels(a, b map[string]*string) map[string]*string {
 	if len(a)+len(b) == 0 {
 		return nil
@@ -131,18 +145,4 @@ func joinedLabels(a, b map[string]*string) map[string]*string {
 	maps.Copy(out, a)
 	maps.Copy(out, b)
 	return out
-}
-
-// both joins two changes of one workload. Where one alone is sure to come before
-// the taints, it alone counts.
-func both(known, next eviction.Planned) eviction.Planned {
-	switch {
-	case known.Sure == next.Sure:
-		known.After, known.Restarts, known.Labels = next.Merge(known.After), known.Restarts || next.Restarts, joinedLabels(known.Labels, next.Labels)
-		return known
-	case known.Sure:
-		return known
-	default:
-		return next
-	}
 }

@@ -35,11 +35,11 @@ func countRestarting(all []eviction.Restarting) (n int) {
 }
 
 // restartsFirst reports which pods these are, and what keeps them, "" for none.
-func restartsFirst(all []eviction.Restarting) string {
+func restartsFirst(lead string, all []eviction.Restarting) string {
 	if len(all) == 0 {
 		return ""
 	}
-	out := "Pods of these workloads restart in the same run. They are evicted as well if they are placed on these nodes before the change:\n"
+	out := lead + ":\n"
 	for i, r := range all {
 		if i == maxPods {
 			out += fmt.Sprintf("\n  and %s", Count(len(all)-i, "other workload"))
@@ -51,9 +51,9 @@ func restartsFirst(all []eviction.Restarting) string {
 }
 
 // WarnRestartedOnto reports that changes of other resources may evict the pods that a change of tolerations restarts. The subject
-// begins the sentence.
-func WarnRestartedOnto(subject string, all []eviction.Restarting, diags *diag.Diagnostics) {
+// begins the sentence, and nodes are those of the changes.
+func WarnRestartedOnto(subject string, all []eviction.Restarting, nodes []string, diags *diag.Diagnostics) {
 	if n := countRestarting(all); n > 0 {
-		diags.AddWarning(subject+" restarts pods: other resources of this plan may evict "+Count(n, "new pod"), restartsFirst(all))
+		diags.AddWarning(subject+" restarts pods: other resources of this plan may evict "+Count(n, "new pod"), restartsFirst("New pods are evicted if they are placed on nodes before other resources taint or drain these: "+Some(nodes)+". This is about", all))
 	}
 }

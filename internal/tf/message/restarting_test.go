@@ -56,15 +56,15 @@ func TestPreview_ofPodsThatRestartInTheSameRun(t *testing.T) {
 func TestWarnRestartedOnto_namesTenWorkloads(t *testing.T) {
 	t.Parallel()
 	var diags diag.Diagnostics
-	WarnRestartedOnto("Changing the tolerations of something", nil, &diags)
+	WarnRestartedOnto("Changing the tolerations of something", nil, nil, &diags)
 	if len(diags) > 0 {
 		t.Fatalf("of no pods: %v", diags)
 	}
-	WarnRestartedOnto("Changing the tolerations of something", restartingPods(1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 2, 2), &diags)
+	WarnRestartedOnto("Changing the tolerations of something", restartingPods(1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 2, 2), []string{"worker-3"}, &diags)
 	if got, want := diags[0].Summary(), "Changing the tolerations of something restarts pods: other resources of this plan may evict 14 new pods"; got != want {
 		t.Errorf("the summary is %q", got)
 	}
-	if detail := diags[0].Detail(); strings.Count(detail, "up to") != 10 || !strings.Contains(detail, "\n  and 2 other workloads\n") {
+	if detail := diags[0].Detail(); strings.Count(detail, "up to") != 10 || !strings.Contains(detail, "\n  and 2 other workloads\n") || !strings.Contains(detail, "taint or drain these: worker-3.") {
 		t.Errorf("the detail is %s", detail)
 	}
 }

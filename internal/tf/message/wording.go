@@ -278,7 +278,7 @@ func Asides(s Subject, report *eviction.Report) []string {
 	if hedges.pods > 0 {
 		out = append(out, hedges.advice(s.RefusesStranded))
 	}
-	if first := restartsFirst(report.Restarting); first != "" {
+	if first := restartsFirst("Pods of these workloads restart in the same run. They are evicted as well if they are placed on these nodes before the change", report.Restarting); first != "" {
 		out = append(out, first)
 	}
 	if s.RefusesStranded && stranded > 0 {

@@ -33,16 +33,13 @@ func (d *Data) seenFor(ctx context.Context, c TaintChange, linked []string) (*sn
 // there is nothing to tell about a change. It is false where they do not, and where it is cheaper to
 // read all pods: whatever is told then is worked out from these alone.
 func (d *Data) evictsNothing(ctx context.Context, c TaintChange) (bool, error) {
-	if len(d.Planned.Tolerations(c.Owner, nil)) > 0 {
-		// Pods that restart may be placed on these nodes, and their plan has read all pods.
-		return false, nil
-	}
 	seen, ok, err := d.Cluster.SnapshotOfNodes(ctx, c.Changed)
 	if !ok || err != nil {
 		return false, err
 	}
+	c.Planned = d.Planned.Tolerations(c.Owner, nil)
 	plan := planner.Order(seen, c.Change, d.Comparison)
-	if !plan.Settled(false) && !plan.OpenPlaces() {
+	if !planner.Unaffected(seen, c.Planned) || !plan.Settled(false) && !plan.OpenPlaces() {
 		return false, nil
 	}
 	does := plan.Does()

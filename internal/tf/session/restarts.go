@@ -87,7 +87,8 @@ func (d *Data) WarnRestarts(about message.Subject, seen *snapshot.Snapshot, chan
 // WarnRestartedOnto reports whose pods the resources that were planned before may evict because the steps restart them. The
 // subject begins the sentence, as that of message.WarnCost, and the resource has this id.
 func (d *Data) WarnRestartedOnto(subject, owner string, seen *snapshot.Snapshot, steps []planner.Step, diags *diag.Diagnostics) {
-	message.WarnRestartedOnto(subject, planner.RestartedOnto(seen, d.Effects.Before(owner, false), steps, d.Comparison), diags)
+	all, nodes := planner.RestartedOnto(seen, d.Effects.Before(owner, false), steps, d.Planned.Tolerations(owner, nil), d.Comparison)
+	message.WarnRestartedOnto(subject, all, nodes, diags)
 }
 
 // warnStuck reports which of the rollouts stop for lack of room that take away what others have left behind. The own steps
