@@ -20,6 +20,7 @@ import (
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/admission"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
 )
 
 // admissions is what is known of what the API server gives to new pods: what was listed
@@ -293,33 +294,40 @@ func relates(pods []*snapshot.Pod) bool {
 }
 
 // restricts reports whether the admission plug-in PodTolerationRestriction is at work, as far
-// as pods show it: it gives every pod that asks for anything a toleration of
+// as pods show it: it gives every pod that is not BestEffort a toleration of
 // memory pressure (k8s.io/kubernetes v1.37.1
 // plugin/pkg/admission/podtolerationrestriction/admission.go, Admit). DaemonSets' pods
 // have it from their controller.
 func restricts(pods []*snapshot.Pod) bool {
 	seen := false
 	for _, p := range pods {
-		if !restrictable(p) {
-			continue
+		if shown := showsRestriction(p); shown != nil {
+			if !*shown {
+				return false
+			}
+			seen = true
 		}
-		if !underPressure(p) {
-			return false
-		}
-		seen = true
 	}
 	return seen
 }
 
-// restrictable reports whether the plug-in would have given a pod a toleration of memory pressure.
-func restrictable(p *snapshot.Pod) bool {
-	return !p.Mirror && p.Demand != nil && (p.Controller == nil || !p.Controller.DaemonSet()) && (p.Demand.Asks.MilliCPU != 0 || p.Demand.Asks.Memory != 0)
-}
-
-// underPressure reports whether a pod tolerates memory pressure.
-func underPressure(p *snapshot.Pod) bool {
+// showsRestriction returns whether a pod shows that the plug-in is on or off, nil where it shows neither: the plug-in
+// leaves out what another toleration of the pod covers (k8s.io/kubernetes v1.37.2 pkg/util/tolerations/tolerations.go,
+// MergeTolerations), as one of every key does.
+func showsRestriction(p *snapshot.Pod) *bool {
+	if p.Mirror || p.Demand == nil || p.Demand.BestEffort() || p.Controller != nil && p.Controller.DaemonSet() {
+		return nil
+	}
 	pressure := admission.MemoryPressure
-	return slices.ContainsFunc(p.Scheduling.Tolerations, func(t corev1.Toleration) bool { return t.MatchToleration(&pressure) })
+	for i := range p.Scheduling.Tolerations {
+		if p.Scheduling.Tolerations[i].MatchToleration(&pressure) {
+			return new(true)
+		}
+	}
+	if taint.FirstMatch(p.Scheduling.Tolerations, corev1.Taint{Key: pressure.Key, Effect: pressure.Effect}, false) >= 0 {
+		return nil
+	}
+	return new(false)
 }
 
 // AdmitsAsIs reports whether some pods alone show that new pods are given nothing and refused nothing: there
@@ -332,7 +340,10 @@ func (c *Cluster) AdmitsAsIs(ctx context.Context, some *snapshot.Snapshot) (bool
 		return false, err
 	}
 	for _, pods := range some.Pods {
-		if slices.ContainsFunc(pods, func(p *snapshot.Pod) bool { return restrictable(p) && !underPressure(p) }) {
+		if slices.ContainsFunc(pods, func(p *snapshot.Pod) bool {
+			shown := showsRestriction(p)
+			return shown != nil && !*shown
+		}) {
 			return true, nil
 		}
 	}

@@ -7,7 +7,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -17,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/admission"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
 )
 
 // NamespaceLists is a namespace and what its annotations say of tolerations.
@@ -127,6 +127,7 @@ func (c *Cluster) RestrictsTolerations(ctx context.Context, namespace string) (o
 	if err != nil || on {
 		return on, wrap("try a pod in namespace "+namespace, err)
 	}
-	pressure := admission.MemoryPressure
-	return slices.ContainsFunc(made.Spec.Tolerations, func(t corev1.Toleration) bool { return t.MatchToleration(&pressure) }), nil
+	// A default of the namespace may cover the toleration of memory pressure, which is left out then.
+	pressure := corev1.Taint{Key: admission.MemoryPressure.Key, Effect: admission.MemoryPressure.Effect}
+	return taint.FirstMatch(made.Spec.Tolerations, pressure, false) >= 0, nil
 }
