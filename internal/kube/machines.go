@@ -98,7 +98,7 @@ func (c *Cluster) MachineSet(key string) (machineset.Observed, bool) {
 func (c *Cluster) observed(s *machineset.Set, machines []*machineset.Machine) machineset.Observed {
 	o := machineset.Observed{Set: s, Unattended: s.Unattended(time.Now()), Nodes: map[string]*snapshot.Node{}}
 	for _, m := range machines {
-		if m.Set != s.UID {
+		if !s.Counts(m) {
 			continue
 		}
 		o.Machines = append(o.Machines, m)

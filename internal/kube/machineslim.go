@@ -60,6 +60,10 @@ func slimSet(object *unstructured.Unstructured) *machineset.Set {
 		CapacityTaints: in.Annotations[capacityTaintsAnnotation],
 		Scalers:        workload.Tools(object, []string{"spec", "replicas"}),
 	}
+	// The API refuses an empty selector.
+	if selector, err := metav1.LabelSelectorAsSelector(&in.Spec.Selector); err == nil && !selector.Empty() {
+		s.Selector = selector
+	}
 	if in.Spec.Replicas != nil {
 		s.Replicas = int(*in.Spec.Replicas)
 	}
@@ -103,7 +107,7 @@ func slimMachine(object *unstructured.Unstructured) *machineset.Machine {
 	_ = runtime.DefaultUnstructuredConverter.FromUnstructured(object.Object, &in)
 	m := &machineset.Machine{
 		Namespace: in.Namespace, Name: in.Name, UID: in.UID, ResourceVersion: in.ResourceVersion, Created: in.CreationTimestamp.Time,
-		Deleting: in.DeletionTimestamp != nil, Taints: in.Spec.Taints, Labels: in.Spec.Labels,
+		Deleting: in.DeletionTimestamp != nil, Taints: in.Spec.Taints, Labels: in.Spec.Labels, ObjectLabels: in.Labels,
 		MarkedForDeletion: in.Annotations[deleteMachineAnnotation] != "" || in.Annotations[oldDeleteMachineAnnotation] != "",
 	}
 	_, m.NoDrain = in.Annotations[excludeDrainAnnotation]

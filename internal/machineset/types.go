@@ -9,6 +9,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/label"
@@ -26,6 +27,8 @@ type Set struct {
 	UID             types.UID
 	ResourceVersion string
 	Labels          map[string]string
+	// Selector selects the Machines that its controller counts, nil for all that it owns.
+	Selector labels.Selector
 	// Replicas is spec.replicas.
 	Replicas int
 	// Observed reports that the controller has seen the newest generation: what is
@@ -72,6 +75,13 @@ func (s *Set) Key() string {
 	return s.Namespace + "/" + s.Name
 }
 
+// Counts reports whether a Machine is one of the MachineSet's: its controller owns it and, unless it is being deleted, selects
+// it. One that was taken out by other labels keeps its owner, and the controller makes another one in its place
+// (openshift/machine-api-operator pkg/controller/machineset/controller.go, shouldExcludeMachine).
+func (s *Set) Counts(m *Machine) bool {
+	return m.Set == s.UID && (m.Deleting || s.Selector == nil || s.Selector.Matches(labels.Set(m.ObjectLabels)))
+}
+
 // Title names the MachineSet in messages.
 func (s *Set) Title() string {
 	return `MachineSet "` + s.Namespace + "/" + s.Name + `"`
@@ -110,8 +120,8 @@ type Machine struct {
 	// Node is the name in its nodeRef, empty until there is one.
 	Node   string
 	Taints []corev1.Taint
-	// Labels are those that nodelink puts on its node.
-	Labels map[string]string
+	// Labels are those that nodelink puts on its node, ObjectLabels those of the Machine itself.
+	Labels, ObjectLabels map[string]string
 	// MarkedForDeletion reports that it goes first when the set is scaled down.
 	MarkedForDeletion bool
 	// Hooks hold its drain or its end until their owners remove them.
@@ -135,8 +145,7 @@ type Observed struct {
 	Set *Set
 	// Unattended reports that no controller acts on it: see Set.Unattended.
 	Unattended bool
-	// Machines are those whose controller has the MachineSet's UID, deleting ones
-	// included.
+	// Machines are those that count for it, deleting ones included.
 	Machines []*Machine
 	// Nodes by name.
 	Nodes map[string]*snapshot.Node
