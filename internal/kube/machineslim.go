@@ -126,7 +126,12 @@ func slimMachine(object *unstructured.Unstructured) *machineset.Machine {
 	case in.Status.ErrorReason != nil:
 		m.Error = printable.Line(string(*in.Status.ErrorReason))
 	}
-	for _, hook := range slices.Concat(in.Spec.LifecycleHooks.PreDrain, in.Spec.LifecycleHooks.PreTerminate) {
+	hooks := in.Spec.LifecycleHooks.PreTerminate
+	if !m.NoDrain && m.Node != "" {
+		// Without a drain nothing waits for them (pkg/controller/machine/drain_controller.go, Reconcile).
+		hooks = slices.Concat(in.Spec.LifecycleHooks.PreDrain, hooks)
+	}
+	for _, hook := range hooks {
 		m.Hooks = append(m.Hooks, printable.Line(hook.Name+" of "+hook.Owner))
 	}
 	return m

@@ -92,7 +92,13 @@ func TestSlimMachine_whatHoldsIt(t *testing.T) {
 		manifest string
 		want     machineset.Machine
 	}{
-		"a hook before the drain":                       {"spec: {lifecycleHooks: {preDrain: [{name: Migrate, owner: storage}]}}", machineset.Machine{Hooks: []string{"Migrate of storage"}}},
+		"a hook before the drain": {
+			"{spec: {lifecycleHooks: {preDrain: [{name: Migrate, owner: storage}]}}, status: {nodeRef: {name: node-a}}}", machineset.Machine{Node: "node-a", Hooks: []string{"Migrate of storage"}},
+		},
+		"one where no node is drained": {"spec: {lifecycleHooks: {preDrain: [{name: Migrate, owner: storage}]}}", machineset.Machine{}},
+		"one where the node is not drained": {
+			"{metadata: {annotations: {machine.openshift.io/exclude-node-draining: ''}}, spec: {lifecycleHooks: {preDrain: [{name: Migrate, owner: storage}]}}, status: {nodeRef: {name: node-a}}}", machineset.Machine{Node: "node-a", NoDrain: true},
+		},
 		"a hook before the end":                         {"spec: {lifecycleHooks: {preTerminate: [{name: Backup, owner: etcd}]}}", machineset.Machine{Hooks: []string{"Backup of etcd"}}},
 		"an empty exclusion from drains counts as well": {"metadata: {annotations: {machine.openshift.io/exclude-node-draining: ''}}", machineset.Machine{NoDrain: true}},
 		"an empty mark to go first does not count":      {"metadata: {annotations: {machine.openshift.io/delete-machine: ''}}", machineset.Machine{}},

@@ -323,7 +323,7 @@ func TestAdmitsAsIs(t *testing.T) {
 		"a pod that asks for CPU":                                {spec: corev1.PodSpec{Containers: []corev1.Container{{Resources: asks}}}, want: true},
 		"a pod that asks for nothing":                            {},
 		"a pod with a toleration of memory pressure":             {spec: corev1.PodSpec{Containers: []corev1.Container{{Resources: asks}}, Tolerations: []corev1.Toleration{pressure}}},
-		"a pod that tolerates everything":                       {spec: corev1.PodSpec{Containers: []corev1.Container{{Resources: asks}}, Tolerations: []corev1.Toleration{{Operator: corev1.TolerationOpExists}}}},
+		"a pod that tolerates everything":                        {spec: corev1.PodSpec{Containers: []corev1.Container{{Resources: asks}}, Tolerations: []corev1.Toleration{{Operator: corev1.TolerationOpExists}}}},
 		"a BestEffort pod with overhead":                         {spec: corev1.PodSpec{Containers: []corev1.Container{{}}, Overhead: asks.Requests}},
 		"a pod that asks for CPU, and a policy of this provider": {spec: corev1.PodSpec{Containers: []corev1.Container{{Resources: asks}}}, policy: true},
 	} {

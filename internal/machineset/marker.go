@@ -29,7 +29,7 @@ type Marker struct {
 	// ID is the id of the resource that rolls out.
 	ID       string   `json:"id"`
 	Strategy Strategy `json:"strategy"`
-	// OriginalReplicas is what spec.replicas was, and will be again.
+	// OriginalReplicas is what spec.replicas was when the rollout began. A strategy that changes it brings it back.
 	OriginalReplicas int `json:"originalReplicas"`
 	// Surge counts the machines that were added.
 	Surge int `json:"surge,omitempty"`
@@ -44,6 +44,9 @@ type Marker struct {
 	// What has come since is new.
 	Machines []types.UID `json:"machines,omitempty"`
 }
+
+// Scales reports whether the strategy changes spec.replicas. Others leave it to whoever scales the MachineSet meanwhile.
+func (m *Marker) Scales() bool { return m.Strategy == Surge || m.Strategy == ScaleToZero }
 
 // ErrNoCount reports that a marker does not hold the number of replicas from before the rollout.
 var ErrNoCount = errors.New("originalReplicas is missing")

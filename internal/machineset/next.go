@@ -247,9 +247,11 @@ func (v *view) repairNodes() []Intent {
 }
 
 // strategy is the one that goes on. Where the count was changed, the rollout that
-// changed it must be ended first; the others can be left at any moment.
+// changed it must be ended first; the others can be left at any moment, as one can
+// that was at zero and whose count is back.
 func (v *view) strategy() Strategy {
-	if m := v.Set.Marker; m != nil && (m.Strategy == Surge || m.Strategy == ScaleToZero) {
+	m := v.Set.Marker
+	if m != nil && m.Scales() && (m.Strategy == Surge || v.Set.Replicas != m.OriginalReplicas) {
 		return m.Strategy
 	}
 	return v.desired.Rollout.Strategy

@@ -138,3 +138,30 @@ func TestWarnings(t *testing.T) {
 		})
 	}
 }
+
+// TestRefuse_aSurgeAddsNoMoreMachinesThanDiffer: of four machines one differs, and the maximum is five.
+func TestRefuse_aSurgeAddsNoMoreMachinesThanDiffer(t *testing.T) {
+	t.Parallel()
+	for differing, refused := range map[int]bool{0: false, 1: false, 2: true} {
+		d := desire(t, Surge, "team=a:NoExecute")
+		d.Rollout.MaxSurge = 2
+		o := fleet(4, func(o *Observed) { o.Set.Autoscaler = &Bounds{Max: 5} })
+		for _, m := range o.Machines[differing:] {
+			m.Taints = taintsOf(t, "team=a:NoExecute")
+		}
+		if got := Refuse(o, d); len(got) > 0 != refused {
+			t.Errorf("where %d differ it refuses with %v", differing, got)
+		}
+	}
+}
+
+// TestGoal: a strategy that does not change the count leaves it to an autoscaler.
+func TestGoal(t *testing.T) {
+	t.Parallel()
+	for strategy, want := range map[Strategy]int{Rolling: 8, InPlace: 8, Surge: 3, ScaleToZero: 3} {
+		o := Observed{Set: &Set{Replicas: 8, Marker: &Marker{Strategy: strategy, OriginalReplicas: 3}}}
+		if got := o.goal(); got != want {
+			t.Errorf("%s: %d, want %d", strategy, got, want)
+		}
+	}
+}

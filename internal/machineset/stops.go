@@ -26,10 +26,13 @@ func (s *Set) forget() string {
 // anotherRollout words that a rollout which another resource or action has begun is in
 // the way.
 func anotherRollout(s *Set) string {
-	m := s.Marker
+	m, count := s.Marker, ""
+	if m.Scales() {
+		count = fmt.Sprintf("make sure that spec.replicas is %d (%s), ", m.OriginalReplicas, s.scale(fmt.Sprint(m.OriginalReplicas)))
+	}
 	return fmt.Sprintf("%q began a rollout of %s at %s (strategy %s), and it has not ended. Wait until it ends; if it was interrupted, run the resource or action that began it again. "+
-		"If that one no longer exists, make sure that spec.replicas is %d (%s), remove the annotation (%s), and run again.",
-		m.ID, s.Title(), m.Began(), m.Strategy, m.OriginalReplicas, s.scale(fmt.Sprint(m.OriginalReplicas)), s.forget())
+		"If that one no longer exists, %sremove the annotation (%s), and run again.",
+		m.ID, s.Title(), m.Began(), m.Strategy, count, s.forget())
 }
 
 // markerGone words that another writer has removed what a rollout goes by.
@@ -39,9 +42,12 @@ func (v *view) markerGone() string {
 		held, next = "the machines still to be replaced, and "+held, "replaces all machines, also those that are new already"
 	}
 	was, count := v.desired.Begun.OriginalReplicas, ""
-	if v.Set.Replicas == was {
+	switch {
+	case v.Set.Replicas == was:
 		count = fmt.Sprintf("spec.replicas is %d, as it was before the rollout. Run again", was)
-	} else {
+	case !v.desired.Begun.Scales():
+		count = fmt.Sprintf("spec.replicas is %d and was %d before the rollout, which does not change it. Run again", v.Set.Replicas, was)
+	default:
 		count = fmt.Sprintf("spec.replicas is %d now and was %d before the rollout, and without the annotation no later run brings it back. Scale the MachineSet yourself (%s), and run again",
 			v.Set.Replicas, was, v.Set.scale(fmt.Sprint(was)))
 	}

@@ -330,7 +330,8 @@ func (r *machineRollout) late(restored bool, err error) *MachinesError {
 // restore brings the count back, and returns it; nil where there is nothing to bring
 // back, or where that failed.
 func (r *machineRollout) restore(ctx context.Context) (restored *int, failed bool) {
-	if r.approved && r.desired.Rollout.Strategy == machineset.ScaleToZero {
+	begun := r.desired.Begun
+	if r.approved && (r.desired.Rollout.Strategy == machineset.ScaleToZero || begun != nil && begun.Strategy == machineset.ScaleToZero) {
 		// The patch that scales to zero may have been carried out though its answer
 		// never came.
 		_, _ = r.cluster.RereadSet(ctx, r.set)

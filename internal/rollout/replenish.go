@@ -58,3 +58,18 @@ func (r *run) replenish(ctx context.Context) error {
 	}
 	return nil
 }
+
+// bringBackInterrupted brings back the counts that interrupted rollouts have left at zero and that do not go on now: rollouts
+// of others come first, or none begins any more. It does so past a context that has ended.
+func (r *run) bringBackInterrupted(ctx context.Context, all ...machineset.Affected) {
+	detached, cancel := context.WithTimeout(context.WithoutCancel(ctx), restoreTimeout)
+	defer cancel()
+	for _, a := range all {
+		if a.Effect.Interrupted == nil {
+			continue
+		}
+		if _, err := bringBack(detached, r.cluster, a.Set.Key(), a.Set.UID, r.change.MachineSets.Desired.Claim.Owner); err != nil {
+			logger(ctx).ErrorContext(ctx, "the count could not be restored", "machine_set", a.Set.Key(), "error", err.Error())
+		}
+	}
+}

@@ -82,6 +82,7 @@ func (r *run) rollOut(ctx context.Context, step planner.Step) error {
 	for n, a := range all {
 		most := r.change.MachineSets.AtOnce
 		done, err := r.change.Machines.Slots.Begin(ctx, a.Set.Key(), int64(most), func() {
+			r.bringBackInterrupted(ctx, a)
 			logger(ctx).InfoContext(ctx, "waiting for another rollout to end", "machine_set", a.Set.Key(), "at_once", most)
 			if r.change.Machines.Waits != nil {
 				r.change.Machines.Waits()
@@ -89,9 +90,10 @@ func (r *run) rollOut(ctx context.Context, step planner.Step) error {
 		})
 		if err != nil {
 			errs[n] = err
+			r.bringBackInterrupted(ctx, all[n:]...)
 			break
 		}
-		if failed.Load() {
+		if failed.Load() && a.Effect.Interrupted == nil {
 			done()
 			break
 		}

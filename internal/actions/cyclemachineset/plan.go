@@ -34,8 +34,8 @@ func (a *cycleMachineSet) Preview(ctx context.Context, w wanted, diags *diag.Dia
 	effect := machineset.Plan(o, w.Desired)
 	if m := effect.Interrupted; m != nil {
 		diags.AddWarning("The action continues an interrupted rollout of "+w.title(),
-			fmt.Sprintf("It began at %s with the strategy %s, when spec.replicas was %d; now it is %d. %s. The action continues where it stopped, and spec.replicas is %d at the end.",
-				m.Began(), m.Strategy, m.OriginalReplicas, o.Set.Replicas, message.Ahead(o, w.Desired, "left to replace"), m.OriginalReplicas))
+			fmt.Sprintf("It began at %s with the strategy %s, when spec.replicas was %d; now it is %d. %s. The action continues where it stopped%s.",
+				m.Began(), m.Strategy, m.OriginalReplicas, o.Set.Replicas, message.Ahead(o, w.Desired, "left to replace"), message.ReplicasAtTheEnd(m)))
 	}
 	message.WarnUnattended(o, effect.Strategy, diags)
 	if warnings := machineset.Warnings(o, w.Desired); len(warnings) > 0 {

@@ -12,7 +12,7 @@ import (
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/acctest"
 )
 
-// TestAccMachineSetTaints_aMachineThatWasTakenOutIsLeftAlone: somebody has given it other labels to look into it, and the
+// TestAccMachineSetTaints_aMachineThatWasTakenOutIsLeftAlone: another writer has given it other labels, and the
 // controller has made another one in its place. It keeps its owner, and is none of the machines that roll out.
 func TestAccMachineSetTaints_aMachineThatWasTakenOutIsLeftAlone(t *testing.T) {
 	t.Parallel()

@@ -19,6 +19,14 @@ import (
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
 )
 
+// ReplicasAtTheEnd words what spec.replicas is once an interrupted rollout has ended.
+func ReplicasAtTheEnd(m *machineset.Marker) string {
+	if !m.Scales() {
+		return ", and does not change spec.replicas"
+	}
+	return fmt.Sprintf(", and spec.replicas is %d at the end", m.OriginalReplicas)
+}
+
 // WarnSet says of one MachineSet what may go wrong, and what was interrupted.
 func WarnSet(o machineset.Observed, d machineset.Desired, e machineset.Effect, diags *diag.Diagnostics) {
 	stop := machineset.Stops(o, d)
@@ -29,8 +37,8 @@ func WarnSet(o machineset.Observed, d machineset.Desired, e machineset.Effect, d
 	}
 	if m := e.Interrupted; m != nil && stop == "" {
 		diags.AddWarning("Apply continues an interrupted rollout of "+o.Set.Title(),
-			fmt.Sprintf("It began at %s with the strategy %s, when spec.replicas was %d; now it is %d. %s. Apply continues where it stopped, and spec.replicas is %d at the end.",
-				m.Began(), m.Strategy, m.OriginalReplicas, o.Set.Replicas, Ahead(o, d, "still to be changed"), m.OriginalReplicas))
+			fmt.Sprintf("It began at %s with the strategy %s, when spec.replicas was %d; now it is %d. %s. Apply continues where it stopped%s.",
+				m.Began(), m.Strategy, m.OriginalReplicas, o.Set.Replicas, Ahead(o, d, "still to be changed"), ReplicasAtTheEnd(m)))
 	}
 	if left := machineset.Remaining(o, d); len(left) > 0 && e.Strategy != machineset.TemplateOnly {
 		names, taints := carriers(o, left)
