@@ -45,7 +45,7 @@ type Marker struct {
 	Machines []types.UID `json:"machines,omitempty"`
 }
 
-// Scales reports whether the strategy changes spec.replicas. Others leave it to whoever scales the MachineSet meanwhile.
+// Scales reports whether the strategy changes spec.replicas. Others leave it to those that scale the MachineSet meanwhile.
 func (m *Marker) Scales() bool { return m.Strategy == Surge || m.Strategy == ScaleToZero }
 
 // ErrNoCount reports that a marker does not hold the number of replicas from before the rollout.
