@@ -4,6 +4,7 @@
 package planner
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -46,6 +47,40 @@ func TestBlocking(t *testing.T) {
 	}
 	if got := names(workload.Workload{}); got != nil {
 		t.Errorf("pods of other workloads block nothing, got %v", got)
+	}
+}
+
+// TestBlocking_ofADaemonSet has pods on three nodes, some of which are not ready.
+func TestBlocking_ofADaemonSet(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		pace *workload.Pace
+		dead []string
+		want []string
+	}{
+		"all nodes are ready":                {pace: &workload.Pace{Unavailable: 1}},
+		"one is not":                         {pace: &workload.Pace{Unavailable: 1}, dead: []string{"b"}, want: []string{"agent-b"}},
+		"one is not, and two may be missing": {pace: &workload.Pace{Unavailable: 2}, dead: []string{"b"}},
+		"two are not":                        {pace: &workload.Pace{Unavailable: 2}, dead: []string{"a", "b"}, want: []string{"agent-a", "agent-b"}},
+		"new pods come first":                {pace: &workload.Pace{Surge: 1}, dead: []string{"b"}},
+		"it replaces none by itself":         {dead: []string{"b"}},
+	} {
+		w := aWorkload(t, "DaemonSet", "agent")
+		w.Rolling.Pace = tt.pace
+		var nodes []*snapshot.Node
+		var pods []*snapshot.Pod
+		for _, node := range []string{"a", "b", "c"} {
+			n := aNode(t, node, "")
+			n.Ready = !slices.Contains(tt.dead, node)
+			nodes, pods = append(nodes, n), append(pods, aPod(t, w, "agent-"+node, node))
+		}
+		var got []string
+		for _, p := range Blocking(aSnapshot(nodes, pods...), w) {
+			got = append(got, p.Name)
+		}
+		if !slices.Equal(got, tt.want) {
+			t.Errorf("%s: %v", name, got)
+		}
 	}
 }
 

@@ -274,6 +274,7 @@ func (w *Workload) daemonSet(d *appsv1.DaemonSet) {
 	w.itself()
 	w.Observed = d.Status.ObservedGeneration >= d.Generation
 	w.daemonSetPods(d)
+	w.Rolling.Pace = daemonPaceOf(d.Spec.UpdateStrategy, int(w.Wants))
 	switch rolling := d.Spec.UpdateStrategy.RollingUpdate; {
 	case d.Spec.UpdateStrategy.Type == appsv1.OnDeleteDaemonSetStrategyType:
 		w.Rolling.Hold = "its update strategy is OnDelete"

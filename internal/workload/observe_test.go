@@ -152,12 +152,12 @@ func TestObserve_howPodsFollow(t *testing.T) {
 		{
 			name: "a DaemonSet rolls", apiVersion: "apps/v1", kind: "DaemonSet", wants: 5,
 			rest:    `{"spec":{"updateStrategy":{"type":"RollingUpdate","rollingUpdate":{"maxSurge":0,"maxUnavailable":"10%"}}},"status":{"desiredNumberScheduled":5}}`,
-			rolling: Rolling{Manner: "at most 10% at a time"},
+			rolling: Rolling{Manner: "at most 10% at a time", Pace: &Pace{Unavailable: 1}},
 		},
 		{
 			name: "a DaemonSet that makes the new pods first", apiVersion: "apps/v1", kind: "DaemonSet", wants: 5,
 			rest:    `{"spec":{"updateStrategy":{"type":"RollingUpdate","rollingUpdate":{"maxSurge":2,"maxUnavailable":0}}},"status":{"desiredNumberScheduled":5}}`,
-			rolling: Rolling{Manner: "at most 2 at a time, the new one before the old one is deleted"},
+			rolling: Rolling{Manner: "at most 2 at a time, the new one before the old one is deleted", Pace: &Pace{Surge: 2}},
 		},
 		{
 			name: "a DaemonSet that waits for deletions", apiVersion: "apps/v1", kind: "DaemonSet", wants: 5, unseen: true,

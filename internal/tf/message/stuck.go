@@ -66,7 +66,7 @@ func unfinished(stuck *rollout.StuckError) string {
 	}
 	list(stuck.Blocking, "not ready or terminating")
 	if len(stuck.Blocking) > 0 {
-		b.WriteString("\n\n" + blocked(stuck.Workload.Namespace, stuck.Blocking))
+		b.WriteString("\n\n" + blocked(stuck.Workload, stuck.Blocking))
 	}
 	if stop := stuck.Workload.Rolling.Stands; stop.Why != "" {
 		b.WriteString("\n\nThe rollout is stuck: " + stop.Why + ". To continue it, " + stop.WayOut + ".")
@@ -127,7 +127,7 @@ func WarnStopped(w *workload.Workload, snapshot *snapshot.Snapshot, writes bool,
 		return
 	}
 	diags.AddAttributeWarning(at, "The rollout of "+w.Title()+" stops until "+Some(names)+" "+Agree(len(names), "is", "are")+" ready",
-		blocked(w.Namespace, names)+" No taint is written before the rollout has finished.")
+		blocked(w, names)+" No taint is written before the rollout has finished.")
 }
 
 // warnPaused warns that a rollout pauses, or stands still already. A new template begins a new
@@ -144,9 +144,13 @@ func warnPaused(w *workload.Workload, writes bool, at path.Path, diags *diag.Dia
 		"Apply waits for it until timeouts end the wait, and running pods may lack the tolerations meanwhile. While apply waits, "+stop.WayOut+". No taint is written before the rollout has finished.")
 }
 
-// blocked reports what pods that are not ready do to a rollout in order, and the way out.
-func blocked(namespace string, names []string) string {
+// blocked reports what pods that are not ready do to a rollout in order, or to that of a DaemonSet, and the way out.
+func blocked(w *workload.Workload, names []string) string {
+	if w.Owner().DaemonSet() {
+		return "The nodes of " + Some(names) + " are not ready. Their pods count as unavailable, and the controller replaces no other pod while so many are. " +
+			"Get these nodes ready again, delete those that are gone (kubectl delete node), or raise maxUnavailable of the DaemonSet."
+	}
 	return "With podManagementPolicy OrderedReady, the controller replaces no pod while another one is not ready or terminating. " +
-		"If " + Some(names) + " " + Agree(len(names), "does", "do") + " not become ready, delete " + Agree(len(names), "it", "them") + " once the template has the tolerations (kubectl delete pod " + strings.Join(names, " ") + " -n " + namespace + "): " +
+		"If " + Some(names) + " " + Agree(len(names), "does", "do") + " not become ready, delete " + Agree(len(names), "it", "them") + " once the template has the tolerations (kubectl delete pod " + strings.Join(names, " ") + " -n " + w.Namespace + "): " +
 		"the new pods have them. Pods that stay terminating on a node that is gone need --force."
 }
