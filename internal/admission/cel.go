@@ -112,7 +112,12 @@ func tolerationExpression(t corev1.Toleration) string {
 	return "Object.spec.tolerations{" + strings.Join(fields, ", ") + "}"
 }
 
-// pinExpression does as Require does.
+// ofDaemonSet is that a DaemonSet controls the pod: its controller creates a pod for each node that the template matches, and a
+// pod that requires more of its node would stay Pending
+// (k8s.io/kubernetes v1.37.2 pkg/controller/daemon/daemon_controller.go, nodeShouldRunDaemonPod).
+const ofDaemonSet = `object.metadata.?ownerReferences.orValue([]).exists(o, o.kind == "DaemonSet" && o.apiVersion.startsWith("apps/") && o.?controller.orValue(false))`
+
+// pinExpression does as Require does, but for pods of DaemonSets.
 func (p Policy) pinExpression() string {
 	requirements := make([]string, 0, len(p.Pin))
 	for _, pin := range pins(p.Pin) {
@@ -129,5 +134,5 @@ func (p Policy) pinExpression() string {
 		steps = append(steps, fmt.Sprintf(`variables.%s.transformList(i, t, (has(t.matchExpressions) || has(t.matchFields)) && !t.?matchExpressions.orValue([]).exists(e, e.key == %q && e.operator == "In" && e.?values.orValue([]) == [%q]), JSONPatch{op: "add", path: %q + string(i) + "/matchExpressions/-", value: %s})`,
 			termsVariable, pin.Key, pin.Values[0], requiredPath+"/nodeSelectorTerms/", requirements[i]))
 	}
-	return strings.Join(steps, " +\n")
+	return ofDaemonSet + " ? [] : (\n" + strings.Join(steps, " +\n") + ")"
 }

@@ -254,7 +254,8 @@ func (s *stage) podsOfEveryController() {
 		for i := range pods {
 			tolerates, requires := "team="+node+":NoSchedule", "pool In "+node
 			if app == "daemonset" {
-				tolerates, requires = "team Exists:NoSchedule", requires+" & metadata.name In "+node
+				// Its controller chooses the nodes of its pods.
+				tolerates, requires = "team Exists:NoSchedule", "metadata.name In "+node
 			}
 			s.want("tolerations of "+app, own(pods[i].Spec.Tolerations), tolerates)
 			s.want("affinity of "+app, affinity(&pods[i]), requires)
