@@ -5,6 +5,7 @@ package admission
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -112,10 +113,10 @@ func tolerationExpression(t corev1.Toleration) string {
 	return "Object.spec.tolerations{" + strings.Join(fields, ", ") + "}"
 }
 
-// ofDaemonSet is that a DaemonSet controls the pod: its controller creates a pod for each node that the template matches, and a
-// pod that requires more of its node would stay Pending
+// unlessDaemonSet begins what is not done to pods that a DaemonSet controls: its controller creates a pod for each node that
+// the template matches, and a pod that requires more of its node would stay Pending
 // (k8s.io/kubernetes v1.37.2 pkg/controller/daemon/daemon_controller.go, nodeShouldRunDaemonPod).
-const ofDaemonSet = `object.metadata.?ownerReferences.orValue([]).exists(o, o.kind == "DaemonSet" && o.apiVersion.startsWith("apps/") && o.?controller.orValue(false))`
+const unlessDaemonSet = `object.metadata.?ownerReferences.orValue([]).exists(o, o.kind == "DaemonSet" && o.apiVersion.startsWith("apps/") && o.?controller.orValue(false)) ? [] : (` + "\n"
 
 // pinExpression does as Require does, but for pods of DaemonSets.
 func (p Policy) pinExpression() string {
@@ -134,5 +135,17 @@ func (p Policy) pinExpression() string {
 		steps = append(steps, fmt.Sprintf(`variables.%s.transformList(i, t, (has(t.matchExpressions) || has(t.matchFields)) && !t.?matchExpressions.orValue([]).exists(e, e.key == %q && e.operator == "In" && e.?values.orValue([]) == [%q]), JSONPatch{op: "add", path: %q + string(i) + "/matchExpressions/-", value: %s})`,
 			termsVariable, pin.Key, pin.Values[0], requiredPath+"/nodeSelectorTerms/", requirements[i]))
 	}
-	return ofDaemonSet + " ? [] : (\n" + strings.Join(steps, " +\n") + ")"
+	return unlessDaemonSet + strings.Join(steps, " +\n") + ")"
+}
+
+// earlier returns mutations as they were written when they pinned pods of DaemonSets as well. Such a policy stays as it
+// is until something else of it changes.
+func earlier(mutations []admissionregistrationv1.Mutation) []admissionregistrationv1.Mutation {
+	out := slices.Clone(mutations)
+	for i := range out {
+		if former, is := strings.CutPrefix(out[i].JSONPatch.Expression, unlessDaemonSet); is {
+			out[i].JSONPatch = &admissionregistrationv1.JSONPatch{Expression: strings.TrimSuffix(former, ")")}
+		}
+	}
+	return out
 }

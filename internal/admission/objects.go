@@ -218,6 +218,9 @@ func (o *Observed) compare() {
 		o.Err = err
 		return
 	}
+	if p := o.Objects.Policy; p != nil && apiequality.Semantic.DeepEqual(p.Spec.Mutations, earlier(written.Policy.Spec.Mutations)) {
+		written.Policy.Spec.Mutations = p.Spec.Mutations
+	}
 	switch {
 	case o.Objects.Policy == nil:
 		o.Differs[PolicyKind] = Missing

@@ -27,6 +27,8 @@ type Planned struct {
 	// require now, nil for one that they no longer require.
 	Restarts bool
 	Labels   map[string]*string
+	// Keeps reports whether a running pod, by its name, is not replaced all the same; nil for none.
+	Keeps func(pod string) bool
 }
 
 // selector returns the node selector of the pod that replaces one with this selector.

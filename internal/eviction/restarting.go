@@ -68,7 +68,7 @@ func (e *evaluation) restarting(evicted func(*snapshot.Pod) bool) []Restarting {
 		}
 		one, mayBeEvicted := Restarting{WorkloadKey: key}, e.mayBeEvicted(change)
 		for _, pod := range e.snapshot.PodsByWorkload()[key] {
-			if !evicted(pod) && mayBeEvicted(pod, nodes) {
+			if !evicted(pod) && (change.Keeps == nil || !change.Keeps(pod.Name)) && mayBeEvicted(pod, nodes) {
 				one.Pods++
 			}
 		}

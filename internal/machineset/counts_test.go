@@ -9,7 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 )
 
-// TestCounts_asTheControllerCountsMachines, with those that still drain.
+// TestCounts_asTheControllerCountsMachines, beside which those count that still drain.
 func TestCounts_asTheControllerCountsMachines(t *testing.T) {
 	t.Parallel()
 	selected := labels.Set{"machineset": "gpu"}
@@ -21,7 +21,8 @@ func TestCounts_asTheControllerCountsMachines(t *testing.T) {
 		"selected":                        {Machine{Set: "u", ObjectLabels: selected}, true},
 		"of another MachineSet":           {Machine{Set: "v", ObjectLabels: selected}, false},
 		"taken out by other labels":       {Machine{Set: "u", ObjectLabels: labels.Set{"machineset": "broken"}}, false},
-		"taken out, and is being deleted": {Machine{Set: "u", Deleting: true}, true},
+		"selected, and is being deleted":  {Machine{Set: "u", Deleting: true, ObjectLabels: selected}, true},
+		"taken out, and is being deleted": {Machine{Set: "u", Deleting: true}, false},
 	} {
 		if got := set.Counts(&tt.machine); got != tt.want {
 			t.Errorf("%s: %t", name, got)

@@ -187,6 +187,7 @@ func TestNext_decidesByWhatThereIs(t *testing.T) {
 		"zero: back again it ends":                               {strategy: ScaleToZero, replicas: 2, original: 2, machines: []string{"a", "b"}, want: ends},
 		"zero: back with old ones it goes down again":            {strategy: ScaleToZero, replicas: 2, original: 2, machines: []string{"a old", "b old"}, want: "write_set to 0"},
 		"zero: back with old ones another strategy begins":       {strategy: ScaleToZero, replicas: 2, original: 2, machines: []string{"a old", "b old"}, desired: by(func(r *Rollout) { r.Strategy, r.MaxUnavailable = Rolling, 1 }), want: "write_set"},
+		"zero: back with a new one that has failed it stops":     {strategy: ScaleToZero, replicas: 2, original: 2, machines: []string{"a", "b failed"}, desired: by(func(r *Rollout) { r.Strategy = InPlace }), want: "stop"},
 		"zero: at zero another strategy goes on with it":         {strategy: ScaleToZero, original: 2, desired: by(func(r *Rollout) { r.Strategy, r.MaxUnavailable = Rolling, 1 }), want: "write_set to 2"},
 		"zero: with too many it waits":                           {strategy: ScaleToZero, replicas: 1, original: 1, machines: []string{"a old", "b old"}, want: ""},
 		"zero: of none it ends":                                  {strategy: ScaleToZero, want: ends},

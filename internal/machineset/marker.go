@@ -45,8 +45,8 @@ type Marker struct {
 	Machines []types.UID `json:"machines,omitempty"`
 }
 
-// Scales reports whether the strategy changes spec.replicas. Others leave it to those that scale the MachineSet meanwhile.
-func (m *Marker) Scales() bool { return m.Strategy == Surge || m.Strategy == ScaleToZero }
+// Scales reports whether the rollout changes spec.replicas.
+func (m *Marker) Scales() bool { return m.Strategy.Scales() }
 
 // ErrNoCount reports that a marker does not hold the number of replicas from before the rollout.
 var ErrNoCount = errors.New("originalReplicas is missing")

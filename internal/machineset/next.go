@@ -139,7 +139,9 @@ func (v *view) obstacle() string {
 	if stop := cmp.Or(v.scaledByOthers(), v.obstacleOfNeglect()); stop != "" {
 		return stop
 	}
-	if !v.strategy().Replaces() || m == nil && len(v.old) == 0 {
+	// Machines of a rollout that another strategy follows are waited for as well.
+	replaces := v.strategy().Replaces() || m != nil && m.Strategy.Replaces() && len(v.old) == 0
+	if !replaces || m == nil && len(v.old) == 0 {
 		return ""
 	}
 	for _, fresh := range v.fresh {

@@ -61,12 +61,13 @@ func Refuse(o Observed, d Desired) []Refusal {
 		out = append(out, Refusal{Why: fmt.Sprintf(format, args...), Attribute: attributeStrategy, Instead: "Use in_place or rolling, which leave the number of machines to the autoscaler"})
 	}
 	n := o.goal()
-	added := min(d.Rollout.MaxSurge, len(viewOf(o, d).old), n)
+	v := viewOf(o, d)
+	added := min(d.Rollout.MaxSurge, len(v.old), n)
 	switch {
-	case s.Autoscaler == nil || s.Marker != nil:
-	case d.Rollout.Strategy == ScaleToZero && n > 0:
+	case s.Autoscaler == nil || v.marker != nil:
+	case v.strategy() == ScaleToZero && n > 0:
 		scaled("MachineAutoscaler %q scales it between %d and %d, and would scale it up while it waits at zero", s.Autoscaler.Owner, s.Autoscaler.Min, s.Autoscaler.Max)
-	case d.Rollout.Strategy == Surge && n+added > s.Autoscaler.Max:
+	case v.strategy() == Surge && n+added > s.Autoscaler.Max:
 		scaled("MachineAutoscaler %q has a maximum of %d, and max_surge would make it %d", s.Autoscaler.Owner, s.Autoscaler.Max, n+added)
 	}
 	return out

@@ -43,7 +43,11 @@ func TestRefuse(t *testing.T) {
 		t.Run(strings.ReplaceAll(name, " ", "_"), func(t *testing.T) {
 			t.Parallel()
 			for _, strategy := range everyStrategy {
-				got := Refuse(fleet(3, func(o *Observed) { tt.change(o.Set) }), desire(t, strategy, "team=a:NoExecute"))
+				got := Refuse(fleet(3, func(o *Observed) {
+					if tt.change(o.Set); o.Set.Marker != nil {
+						o.Set.Marker.Strategy = strategy
+					}
+				}), desire(t, strategy, "team=a:NoExecute"))
 				refused := slices.Contains(tt.refused, strategy)
 				if refused != (len(got) > 0) || refused && (!strings.Contains(got[0].Why, tt.why) || (got[0].Attribute == "strategy") != tt.another || got[0].Instead == "") {
 					t.Errorf("%s: it refuses with %v, want %v: %q", strategy, got, refused, tt.why)
@@ -151,6 +155,19 @@ func TestRefuse_aSurgeAddsNoMoreMachinesThanDiffer(t *testing.T) {
 		}
 		if got := Refuse(o, d); len(got) > 0 != refused {
 			t.Errorf("where %d differ it refuses with %v", differing, got)
+		}
+	}
+}
+
+// TestRefuse_anAutoscaledSetOfAnotherStrategyThatWasInterrupted: the new one begins anew.
+func TestRefuse_anAutoscaledSetOfAnotherStrategyThatWasInterrupted(t *testing.T) {
+	t.Parallel()
+	for strategy, refused := range map[Strategy]bool{ScaleToZero: true, Surge: true, Rolling: false, InPlace: false} {
+		o := fleet(3, func(o *Observed) {
+			o.Set.Autoscaler, o.Set.Marker = &Bounds{Min: 1, Max: 3}, &Marker{ID: "terraform/gpu", Strategy: Rolling, OriginalReplicas: 3}
+		})
+		if got := Refuse(o, desire(t, strategy, "team=a:NoExecute")); len(got) > 0 != refused {
+			t.Errorf("%s: it refuses with %v", strategy, got)
 		}
 	}
 }

@@ -75,11 +75,11 @@ func (s *Set) Key() string {
 	return s.Namespace + "/" + s.Name
 }
 
-// Counts reports whether a Machine is one of the MachineSet's: its controller owns it and, unless it is being deleted, selects
-// it. One that was taken out by other labels keeps its owner, and the controller makes another one in its place
+// Counts reports whether a Machine is one of the MachineSet's: it owns and selects it.
+// One that was taken out by other labels keeps its owner, and the controller makes another one in its place
 // (openshift/machine-api-operator pkg/controller/machineset/controller.go, shouldExcludeMachine).
 func (s *Set) Counts(m *Machine) bool {
-	return m.Set == s.UID && (m.Deleting || s.Selector == nil || s.Selector.Matches(labels.Set(m.ObjectLabels)))
+	return m.Set == s.UID && (s.Selector == nil || s.Selector.Matches(labels.Set(m.ObjectLabels)))
 }
 
 // Title names the MachineSet in messages.
@@ -172,6 +172,9 @@ const (
 func (s Strategy) Replaces() bool {
 	return s == Surge || s == Rolling || s == ScaleToZero
 }
+
+// Scales reports whether it changes spec.replicas. The others leave it to those that scale the MachineSet meanwhile.
+func (s Strategy) Scales() bool { return s == Surge || s == ScaleToZero }
 
 // Rollout is a strategy with its parameters.
 type Rollout struct {

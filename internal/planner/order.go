@@ -310,7 +310,7 @@ func (o *order) expand(t Tolerations) template {
 		Kind: Expand, Workload: t.Workload, Merged: merged, Pins: pins, Pods: o.restarting(t.Workload, merged, pins), Report: report,
 	})
 	if !t.Workload.Rolling.Later {
-		o.plans(t.Workload, eviction.Planned{Before: t.Workload.Tolerations, After: merged.Tolerations, Sure: !t.NoWait, Restarts: restarts(t.Workload, merged, pins), Labels: pins.Changes})
+		o.plans(t.Workload, eviction.Planned{Before: t.Workload.Tolerations, After: merged.Tolerations, Sure: !t.NoWait, Restarts: restarts(t.Workload, merged, pins), Labels: pins.Changes, Keeps: t.Workload.Rolling.Keeps})
 	}
 	out := t.template().with(merged, pins)
 	o.foresee(out)

@@ -39,7 +39,7 @@ func Blocking(s *snapshot.Snapshot, w *workload.Workload) []*snapshot.Pod {
 	return out
 }
 
-// onDeadNodes returns the pods of a DaemonSet whose nodes are not ready, by name. Its controller counts them as unavailable,
+// onDeadNodes returns the pods of a DaemonSet that are not ready, nor are their nodes, by name. Its controller counts them as unavailable,
 // and once it has deleted them, it counts their nodes until their kubelets end them. It replaces no available pod
 // where that is as many as may be unavailable, unless new pods may come before the old ones go
 // (k8s.io/kubernetes v1.37.2 pkg/controller/daemon/update.go, rollingUpdate).
@@ -52,7 +52,7 @@ func onDeadNodes(s *snapshot.Snapshot, w *workload.Workload) []*snapshot.Pod {
 	dead := map[string]bool{}
 	for name, n := range s.Nodes {
 		for _, p := range s.Pods[name] {
-			if !n.Ready && !p.Completed && p.Namespace == w.Namespace && s.Owner(p) == w.Owner().Owner {
+			if !n.Ready && (!p.Ready || p.Terminating) && !p.Completed && p.Namespace == w.Namespace && s.Owner(p) == w.Owner().Owner {
 				out, dead[name] = append(out, p), true
 			}
 		}

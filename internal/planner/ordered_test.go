@@ -56,11 +56,14 @@ func TestBlocking_ofADaemonSet(t *testing.T) {
 	for name, tt := range map[string]struct {
 		pace *workload.Pace
 		dead []string
-		want []string
+		// hostNetwork has pods ready whose nodes are not, such as for lack of a network.
+		hostNetwork bool
+		want        []string
 	}{
 		"all nodes are ready":                {pace: &workload.Pace{Unavailable: 1}},
 		"one is not":                         {pace: &workload.Pace{Unavailable: 1}, dead: []string{"b"}, want: []string{"agent-b"}},
 		"one is not, and two may be missing": {pace: &workload.Pace{Unavailable: 2}, dead: []string{"b"}},
+		"one is not, and its pod is ready":   {pace: &workload.Pace{Unavailable: 1}, dead: []string{"b"}, hostNetwork: true},
 		"two are not":                        {pace: &workload.Pace{Unavailable: 2}, dead: []string{"a", "b"}, want: []string{"agent-a", "agent-b"}},
 		"new pods come first":                {pace: &workload.Pace{Surge: 1}, dead: []string{"b"}},
 		"it replaces none by itself":         {dead: []string{"b"}},
@@ -70,9 +73,10 @@ func TestBlocking_ofADaemonSet(t *testing.T) {
 		var nodes []*snapshot.Node
 		var pods []*snapshot.Pod
 		for _, node := range []string{"a", "b", "c"} {
-			n := aNode(t, node, "")
+			n, p := aNode(t, node, ""), aPod(t, w, "agent-"+node, node)
 			n.Ready = !slices.Contains(tt.dead, node)
-			nodes, pods = append(nodes, n), append(pods, aPod(t, w, "agent-"+node, node))
+			p.Ready = n.Ready || tt.hostNetwork
+			nodes, pods = append(nodes, n), append(pods, p)
 		}
 		var got []string
 		for _, p := range Blocking(aSnapshot(nodes, pods...), w) {

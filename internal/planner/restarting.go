@@ -14,11 +14,11 @@ import (
 func RestartedOnto(s *snapshot.Snapshot, others *snapshot.Others, steps []Step, planned map[snapshot.WorkloadKey]eviction.Planned, comparison eviction.Comparison) ([]eviction.Restarting, []string) {
 	own := map[snapshot.WorkloadKey]eviction.Planned{}
 	for _, step := range steps {
-		if step.Workload == nil || len(step.Pods) == 0 || step.Kind == Wait || step.Workload.Rolling.Hold != "" {
+		if step.Workload == nil || len(step.Pods) == 0 || step.Kind == Wait {
 			continue
 		}
 		for _, key := range step.Workload.Pods {
-			next := eviction.Planned{Before: step.Workload.Tolerations, After: step.Merged.Tolerations, Restarts: true}
+			next := eviction.Planned{Before: step.Workload.Tolerations, After: step.Merged.Tolerations, Restarts: true, Keeps: step.Workload.Rolling.Keeps}
 			next.Labels = joinedLabels(own[key].Labels, step.Pins.Changes)
 			own[key] = next
 		}

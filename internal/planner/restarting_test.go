@@ -21,7 +21,7 @@ func TestRestartedOnto(t *testing.T) {
 	w := aWorkload(t, "Deployment", "web")
 	gpu, tolerates := "gpu", []corev1.Toleration{{Key: "x", Operator: corev1.TolerationOpExists}}
 	p := podRequiring(w, nil)
-	p.Node = "b"
+	p.Node, p.Name = "b", "web-3"
 	s := aSnapshot([]*snapshot.Node{aNode(t, "a", ""), aNode(t, "b", "")}, p)
 	others := &snapshot.Others{Taints: map[string][]corev1.Taint{"a": {{Key: "x", Effect: corev1.TaintEffectNoExecute}}}}
 	step := func(kind StepKind, change func(*Step)) Step {
@@ -46,6 +46,11 @@ func TestRestartedOnto(t *testing.T) {
 		"a pin of the step":           {steps: []Step{step(Expand, func(s *Step) { s.Pins = label.Merged{Changes: map[string]*string{"pool": &gpu}} }), step(Contract, nil)}},
 		"a pin of another resource":   {steps: []Step{step(Expand, nil)}, planned: map[snapshot.WorkloadKey]eviction.Planned{key: {Labels: map[string]*string{"pool": &gpu}}}},
 		"pods that keep the template": {steps: []Step{step(Expand, func(s *Step) { held := *w; held.Rolling = workload.Rolling{Hold: "it is paused"}; s.Workload = &held })}},
+		"pods above a partition": {steps: []Step{step(Expand, func(s *Step) {
+			held := *w
+			held.Rolling = workload.Rolling{Hold: "a partition", Below: 1}
+			s.Workload = &held
+		})}, want: 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -111,7 +111,7 @@ func (s *Shared) Tolerations(own string, linked []string) map[snapshot.WorkloadK
 					continue
 				}
 				for _, key := range p.Pods {
-					next := eviction.Planned{Before: p.Before, After: p.After, Sure: sure, Restarts: p.Hold == "", Labels: p.Labels}
+					next := eviction.Planned{Before: p.Before, After: p.After, Sure: sure, Restarts: true, Labels: p.Labels, Keeps: p.rolling().Keeps}
 					if known, there := out[key]; there {
 						next = both(known, next)
 					}
@@ -134,6 +134,9 @@ func both(known, next eviction.Planned) eviction.Planned {
 		out = next
 	}
 	out.Restarts, out.Labels = known.Restarts || next.Restarts, joinedLabels(known.Labels, next.Labels)
+	if out.Keeps == nil {
+		out.Keeps = known.Keeps
+	}
 	return out
 }
 

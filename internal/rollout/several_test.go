@@ -145,6 +145,9 @@ func TestRun_rollsSeveralMachineSetsOut(t *testing.T) {
 		"none begins after one that fails": {
 			atOnce: 1, before: refuseMachineOf("a"), began: "a", waits: 1, failed: "a", fails: kube.ErrForbidden, says: "injected by the test",
 		},
+		"one that was interrupted goes on after one that fails": {
+			atOnce: 1, prepare: func(w *machineWorld, _ *Request) { w.interrupt("a"); w.interrupt("b") }, before: refuseMachineOf("a"), began: "a b", tainted: "b", waits: 2, failed: "a", fails: kube.ErrForbidden,
+		},
 		"one that has begun goes on when another one fails, and none begins": {
 			atOnce: 2, together: true, before: refuseMachineOf("a"), began: "a b", tainted: "b", waits: 1, failed: "a", fails: kube.ErrForbidden,
 		},

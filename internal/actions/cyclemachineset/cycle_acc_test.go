@@ -103,10 +103,11 @@ func TestAccCycleMachineSet_kill9AfterEachWrite(t *testing.T) {
 		rollout string
 		// machines are made for a cycle of two, at most.
 		machines int
+		atTheEnd string
 	}{
-		"rolling":       {`strategy = "rolling"`, 2},
-		"surge":         {`strategy = "surge"`, 3},
-		"scale_to_zero": {`strategy = "scale_to_zero"`, 2},
+		"rolling":       {`strategy = "rolling"`, 2, "does not change spec.replicas"},
+		"surge":         {`strategy = "surge"`, 3, "spec.replicas is 2 at the end"},
+		"scale_to_zero": {`strategy = "scale_to_zero"`, 2, "spec.replicas is 2 at the end"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -129,7 +130,7 @@ func TestAccCycleMachineSet_kill9AfterEachWrite(t *testing.T) {
 					s.replaced(p, before)
 					continue
 				}
-				s.says(s.cli.MustRun("plan", "-input=false", invoke), "The action continues an interrupted rollout of MachineSet", "spec.replicas is 2 at the end")
+				s.says(s.cli.MustRun("plan", "-input=false", invoke), "The action continues an interrupted rollout of MachineSet", tt.atTheEnd)
 				s.says(s.cli.MustRun("apply", "-auto-approve", "-input=false", invoke), "continuing the rollout of MachineSet")
 				p.Want(2, foreign)
 				s.replaced(p, before)

@@ -35,7 +35,7 @@ func (a *cycleMachineSet) Preview(ctx context.Context, w wanted, diags *diag.Dia
 	if m := effect.Interrupted; m != nil {
 		diags.AddWarning("The action continues an interrupted rollout of "+w.title(),
 			fmt.Sprintf("It began at %s with the strategy %s, when spec.replicas was %d; now it is %d. %s. The action continues where it stopped%s.",
-				m.Began(), m.Strategy, m.OriginalReplicas, o.Set.Replicas, message.Ahead(o, w.Desired, "left to replace"), message.ReplicasAtTheEnd(m)))
+				m.Began(), m.Strategy, m.OriginalReplicas, o.Set.Replicas, message.Ahead(o, w.Desired, "left to replace"), message.ReplicasAtTheEnd(o.Set, effect.Strategy)))
 	}
 	message.WarnUnattended(o, effect.Strategy, diags)
 	if warnings := machineset.Warnings(o, w.Desired); len(warnings) > 0 {

@@ -19,12 +19,15 @@ import (
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
 )
 
-// ReplicasAtTheEnd words what spec.replicas is once an interrupted rollout has ended.
-func ReplicasAtTheEnd(m *machineset.Marker) string {
-	if !m.Scales() {
-		return ", and does not change spec.replicas"
+// ReplicasAtTheEnd words what spec.replicas is once an interrupted rollout has ended, which may go on with another strategy.
+func ReplicasAtTheEnd(s *machineset.Set, follows machineset.Strategy) string {
+	switch {
+	case s.Marker.Scales():
+		return fmt.Sprintf(", and spec.replicas is %d at the end", s.Marker.OriginalReplicas)
+	case follows.Scales():
+		return fmt.Sprintf(" with the strategy %s, and spec.replicas is %d at the end", follows, s.Replicas)
 	}
-	return fmt.Sprintf(", and spec.replicas is %d at the end", m.OriginalReplicas)
+	return ", and does not change spec.replicas"
 }
 
 // WarnSet says of one MachineSet what may go wrong, and what was interrupted.
@@ -38,7 +41,7 @@ func WarnSet(o machineset.Observed, d machineset.Desired, e machineset.Effect, d
 	if m := e.Interrupted; m != nil && stop == "" {
 		diags.AddWarning("Apply continues an interrupted rollout of "+o.Set.Title(),
 			fmt.Sprintf("It began at %s with the strategy %s, when spec.replicas was %d; now it is %d. %s. Apply continues where it stopped%s.",
-				m.Began(), m.Strategy, m.OriginalReplicas, o.Set.Replicas, Ahead(o, d, "still to be changed"), ReplicasAtTheEnd(m)))
+				m.Began(), m.Strategy, m.OriginalReplicas, o.Set.Replicas, Ahead(o, d, "still to be changed"), ReplicasAtTheEnd(o.Set, e.Strategy)))
 	}
 	if left := machineset.Remaining(o, d); len(left) > 0 && e.Strategy != machineset.TemplateOnly {
 		names, taints := carriers(o, left)
