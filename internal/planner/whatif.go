@@ -35,7 +35,7 @@ func WhatIf(nodes []*snapshot.Node, target Target, taints []corev1.Taint, absent
 // their place and the time at which they were added.
 func imagine(current, taints []corev1.Taint, absent []taint.ID) (after []corev1.Taint, changed bool) {
 	after = slices.Clone(current)
-	for _, t := range withCondition(taints) {
+	for _, t := range taints {
 		at := taint.Find(after, taint.IDOf(t))
 		switch {
 		case at < 0:
@@ -50,18 +50,4 @@ func imagine(current, taints []corev1.Taint, absent []taint.ID) (after []corev1.
 		}
 	}
 	return after, changed
-}
-
-// withCondition adds the NoSchedule taint that a node has beside the NoExecute one of the same condition: without it, new pods
-// would be placed on a node that is not there for them
-// (k8s.io/kubernetes v1.37.2 pkg/controller/nodelifecycle/node_lifecycle_controller.go, doNoScheduleTaintingPass).
-func withCondition(taints []corev1.Taint) []corev1.Taint {
-	out := slices.Clone(taints)
-	for _, t := range taints {
-		beside := corev1.Taint{Key: t.Key, Effect: corev1.TaintEffectNoSchedule}
-		if t.Effect == corev1.TaintEffectNoExecute && (t.Key == corev1.TaintNodeUnreachable || t.Key == corev1.TaintNodeNotReady) && taint.Find(out, taint.IDOf(beside)) < 0 {
-			out = append(out, beside)
-		}
-	}
-	return out
 }

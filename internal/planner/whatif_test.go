@@ -44,7 +44,7 @@ func TestWhatIf(t *testing.T) {
 		{"a node that is so already is left out", []*snapshot.Node{node("a", gpu), node("b")}, all, []corev1.Taint{gpu}, []taint.ID{taint.IDOf(other)}, map[string][]corev1.Taint{"b": {gpu}}},
 		{"a node that is not meant is left out", []*snapshot.Node{node("a"), node("b")}, planner.Target{Name: "b"}, []corev1.Taint{gpu}, nil, map[string][]corev1.Taint{"b": {gpu}}},
 		{"a selector means the nodes that it matches", []*snapshot.Node{node("a"), node("b")}, planner.Target{Selector: labels.SelectorFromSet(labels.Set{"name": "a"})}, []corev1.Taint{gpu}, nil, map[string][]corev1.Taint{"a": {gpu}}},
-		{"a condition brings both of its taints", []*snapshot.Node{node("a")}, all, []corev1.Taint{unreachable}, nil, map[string][]corev1.Taint{"a": {unreachable, {Key: corev1.TaintNodeUnreachable, Effect: corev1.TaintEffectNoSchedule}}}},
+		{"a reserved key is as good as any", []*snapshot.Node{node("a")}, all, []corev1.Taint{unreachable}, nil, map[string][]corev1.Taint{"a": {unreachable}}},
 		{"no node means no change", nil, all, []corev1.Taint{gpu}, nil, map[string][]corev1.Taint{}},
 	}
 	for _, c := range cases {
