@@ -31,16 +31,17 @@ type Planned struct {
 	Keeps func(pod string) bool
 }
 
-// selector returns the node selector of the pod that replaces one with this selector.
-func (p Planned) selector(live map[string]string) map[string]string {
-	out := make(map[string]string, len(live)+len(p.Labels))
-	maps.Copy(out, live)
+// scheduling is that of the pod that replaces one of this scheduling.
+func (p Planned) scheduling(live *snapshot.Scheduling) *snapshot.Scheduling {
+	next := *live
+	next.Tolerations, next.NodeSelector = p.OfPod(live.Tolerations), make(map[string]string, len(live.NodeSelector)+len(p.Labels))
+	maps.Copy(next.NodeSelector, live.NodeSelector)
 	for key, value := range p.Labels {
-		if delete(out, key); value != nil {
-			out[key] = *value
+		if delete(next.NodeSelector, key); value != nil {
+			next.NodeSelector[key] = *value
 		}
 	}
-	return out
+	return &next
 }
 
 // OfPod applies a change to the tolerations of a running pod and returns those of its replacement.

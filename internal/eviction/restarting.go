@@ -66,9 +66,9 @@ func (e *evaluation) restarting(evicted func(*snapshot.Pod) bool) []Restarting {
 			// New pods of a DaemonSet are created on the nodes of the old ones.
 			continue
 		}
-		one, mayBeEvicted := Restarting{WorkloadKey: key}, e.mayBeEvicted(change)
+		one, mayBeEvicted := Restarting{WorkloadKey: key}, e.mayBeEvicted(change, nodes)
 		for _, pod := range e.snapshot.PodsByWorkload()[key] {
-			if !evicted(pod) && (change.Keeps == nil || !change.Keeps(pod.Name)) && mayBeEvicted(pod, nodes) {
+			if !evicted(pod) && (change.Keeps == nil || !change.Keeps(pod.Name)) && mayBeEvicted(pod) {
 				one.Pods++
 			}
 		}
@@ -82,19 +82,17 @@ func (e *evaluation) restarting(evicted func(*snapshot.Pod) bool) []Restarting {
 
 // mayBeEvicted returns whether the new pod of one that restarts may be evicted from one of the nodes. Pods of a scheduling that
 // have no volumes share the answer.
-func (e *evaluation) mayBeEvicted(change Planned) func(pod *snapshot.Pod, nodes []changedNode) bool {
+func (e *evaluation) mayBeEvicted(change Planned, nodes []changedNode) func(*snapshot.Pod) bool {
 	type successor struct {
 		scheduling *snapshot.Scheduling
 		nodes      []changedNode
 		evicted    bool
 	}
 	known := map[*snapshot.Scheduling]*successor{}
-	return func(pod *snapshot.Pod, nodes []changedNode) bool {
+	return func(pod *snapshot.Pod) bool {
 		one, seen := known[pod.Scheduling]
 		if !seen {
-			next := *pod.Scheduling
-			next.Tolerations, next.NodeSelector = change.OfPod(next.Tolerations), change.selector(next.NodeSelector)
-			one = &successor{scheduling: e.made(pod, &next)}
+			one = &successor{scheduling: e.made(pod, change.scheduling(pod.Scheduling))}
 			for _, n := range nodes {
 				if e.evicts(n, pod, one.scheduling) {
 					one.nodes = append(one.nodes, n)

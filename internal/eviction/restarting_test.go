@@ -14,8 +14,8 @@ import (
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
 )
 
-// TestRestarting has pods of StatefulSet web on nodes a and b, of which the change taints a. The run restarts them, by planned
-// tolerations of which it is sure or not. TestEvaluate and Restarted, for changes of other resources, must agree.
+// TestRestarting has pods of StatefulSet web on nodes a and b, of which the change taints a. The run restarts them.
+// Evaluate, for the change itself, and Restarted, for changes of other resources, return the same.
 func TestRestarting(t *testing.T) {
 	t.Parallel()
 	web := snapshot.WorkloadKey{Namespace: "app", Owner: snapshot.Owner{Group: "apps", Kind: "StatefulSet", Name: "web"}}

@@ -135,10 +135,7 @@ var revisions = map[string]bool{appsv1.DefaultDeploymentUniqueLabelKey: true, ap
 func (r *rolling) successorOf(rollout int, pod *snapshot.Pod) *snapshot.Scheduling {
 	known := r.next[rollout][pod.Scheduling]
 	if known == nil {
-		next := *pod.Scheduling
-		planned := r.rollouts[rollout].Planned
-		next.Tolerations, next.NodeSelector = planned.OfPod(next.Tolerations), planned.selector(next.NodeSelector)
-		known = &next
+		known = r.rollouts[rollout].Planned.scheduling(pod.Scheduling)
 		r.next[rollout][pod.Scheduling] = known
 	}
 	return r.made(pod, known)

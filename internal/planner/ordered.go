@@ -39,8 +39,8 @@ func Blocking(s *snapshot.Snapshot, w *workload.Workload) []*snapshot.Pod {
 	return out
 }
 
-// onDeadNodes returns the pods of a DaemonSet that are not ready, nor are their nodes, by name. Its controller counts them as unavailable,
-// and once it has deleted them, it counts their nodes until their kubelets end them. It replaces no available pod
+// onDeadNodes returns the pods of a DaemonSet that are not ready on nodes that are not ready, by name. Its controller counts
+// them as unavailable, and once it has deleted them, it counts their nodes until their kubelets end them. It replaces no available pod
 // where that is as many as may be unavailable, unless new pods may come before the old ones go
 // (k8s.io/kubernetes v1.37.2 pkg/controller/daemon/update.go, rollingUpdate).
 func onDeadNodes(s *snapshot.Snapshot, w *workload.Workload) []*snapshot.Pod {

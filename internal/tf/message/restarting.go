@@ -34,7 +34,7 @@ func countRestarting(all []eviction.Restarting) (n int) {
 	return n
 }
 
-// restartsFirst reports which pods these are, and what keeps them, "" for none.
+// restartsFirst lists these workloads after a sentence, and reports what to do, "" for none.
 func restartsFirst(lead string, all []eviction.Restarting) string {
 	if len(all) == 0 {
 		return ""

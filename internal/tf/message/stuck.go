@@ -147,7 +147,7 @@ func warnPaused(w *workload.Workload, writes bool, at path.Path, diags *diag.Dia
 // blocked reports what pods that are not ready do to a rollout in order, or to that of a DaemonSet, and the way out.
 func blocked(w *workload.Workload, names []string) string {
 	if w.Owner().DaemonSet() {
-		return "The nodes of these pods are not ready (kubectl get pods " + strings.Join(names, " ") + " -n " + w.Namespace + " -o wide). They count as unavailable, and the controller replaces no other pod while so many are. " +
+		return "The nodes of these pods are not ready (kubectl get pods -n " + w.Namespace + " -o wide). They count as unavailable, and the controller replaces no other pod while so many are. " +
 			"Get these nodes ready again, delete those that are gone (kubectl delete node), or raise maxUnavailable of the DaemonSet."
 	}
 	return "With podManagementPolicy OrderedReady, the controller replaces no pod while another one is not ready or terminating. " +

@@ -38,7 +38,7 @@ func TestStuckDetail_saysWhatIsMissingAndWhatItMeans(t *testing.T) {
 		"an older ReplicaSet":           {rollout.StuckError{Missing: 1, Older: true}, []string{"1 of 3 pods not created yet", "an older ReplicaSet, whose template lacks the tolerations, can still create pods"}, []string{"its controller has not reported", "may be created"}},
 		"pods on nodes that are not ready": {
 			rollout.StuckError{Workload: &workload.Workload{Ref: workload.Ref{APIVersion: "apps/v1", Kind: "DaemonSet", Namespace: "shop", Name: "agent"}}, Lacking: []string{"agent-a", "agent-b"}, Blocking: []string{"agent-b"}},
-			[]string{"1 pod not ready or terminating: agent-b", "The nodes of these pods are not ready (kubectl get pods agent-b -n shop -o wide)", "kubectl delete node"}, []string{"OrderedReady"},
+			[]string{"1 pod not ready or terminating: agent-b", "The nodes of these pods are not ready (kubectl get pods -n shop -o wide)", "kubectl delete node"}, []string{"OrderedReady"},
 		},
 		"pods that block the others": {rollout.StuckError{Lacking: []string{"web-0", "web-1"}, Blocking: []string{"web-1"}}, []string{"1 pod not ready or terminating: web-1", "OrderedReady", "kubectl delete pod web-1 -n shop"}, nil},
 		"a template that was undone": {rollout.StuckError{Lost: true, Lacking: []string{"web-0"}}, []string{"another writer has removed them", "1 pod still without"}, []string{"The template has the tolerations"}},
