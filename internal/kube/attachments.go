@@ -9,9 +9,6 @@ import (
 	"errors"
 	"slices"
 
-	storagev1 "k8s.io/api/storage/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/printable"
@@ -107,11 +104,34 @@ func (c *Cluster) learnAttachments(ctx context.Context, s *snapshot.Snapshot, st
 	if !slices.ContainsFunc(placed, func(p *snapshot.Pod) bool { return len(found.Of(p)) > 0 }) {
 		return false, nil
 	}
-	if found.Limits, err = c.limits.get(ctx, func() (map[string]map[string]int64, error) { return c.volumeLimits(ctx) }); err != nil {
+	if err := c.limitsInto(ctx, found); err != nil {
 		return false, err
 	}
 	c.attachments.Store(found)
 	return true, nil
+}
+
+// limitsInto adds what is known of CSI drivers: of those that may not be listed that nodes limit their volumes, and
+// nothing of the limits where the drivers of nodes may not be.
+func (c *Cluster) limitsInto(ctx context.Context, found *snapshot.Attachments) error {
+	drivers, err := c.drivers(ctx)
+	if err != nil {
+		return err
+	}
+	nodes, err := c.limits.get(ctx, func() (*nodeDrivers, error) { return c.nodeDrivers(ctx, drivers) })
+	if err != nil || nodes == nil {
+		return err
+	}
+	found.Limits, found.Having = nodes.limits, nodes.having
+	if drivers != nil {
+		found.Unattached = map[string]bool{}
+	}
+	for name, driver := range drivers {
+		if driver.unattached {
+			found.Unattached[name] = true
+		}
+	}
+	return nil
 }
 
 // attachments returns the CSI volumes of claims: those that are bound to them, and those that the provisioners of these
@@ -148,30 +168,4 @@ func (s *storage) attachments(classes map[string]*snapshot.StorageClass) *snapsh
 		}
 	}
 	return out
-}
-
-// volumeLimits lists how many volumes of each CSI driver nodes can attach, nil where there is no permission to: a
-// preview names the limits as not modelled then.
-func (c *Cluster) volumeLimits(ctx context.Context) (map[string]map[string]int64, error) {
-	out := map[string]map[string]int64{}
-	err := c.each(ctx, "csinodes", func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
-		return c.client.storage.CSINodes().List(ctx, o)
-	}, func() { clear(out) }, func(o runtime.Object) error {
-		n := o.(*storagev1.CSINode) //nolint:forcetypeassert // The list holds nothing else.
-		for i := range n.Spec.Drivers {
-			driver := &n.Spec.Drivers[i]
-			if driver.Allocatable == nil || driver.Allocatable.Count == nil {
-				continue
-			}
-			if out[n.Name] == nil {
-				out[n.Name] = map[string]int64{}
-			}
-			out[n.Name][printable.Line(driver.Name)] = int64(*driver.Allocatable.Count)
-		}
-		return nil
-	})
-	if errors.Is(err, ErrForbidden) {
-		return nil, nil
-	}
-	return out, err
 }

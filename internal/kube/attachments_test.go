@@ -34,6 +34,12 @@ func withVolumes() *testServer {
 		{Name: "ebs", NodeID: "i-1", Allocatable: &storagev1.VolumeNodeResources{Count: new(int32(25))}},
 		{Name: "nfs", NodeID: "i-1", Allocatable: &storagev1.VolumeNodeResources{}}, {Name: "efs", NodeID: "i-1"},
 	}}})
+	for name, spec := range map[string]storagev1.CSIDriverSpec{
+		"ebs": {}, "nfs": {AttachRequired: new(false)}, "efs": {AttachRequired: new(true), PreventPodSchedulingIfMissing: new(true)},
+		"gone": {PreventPodSchedulingIfMissing: new(true)}, "plain": {PreventPodSchedulingIfMissing: new(false)},
+	} {
+		api.Add(&storagev1.CSIDriver{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: spec})
+	}
 	return api
 }
 
@@ -51,10 +57,10 @@ func TestJudge_readsLimitsOfVolumesWherePodsToPlaceHaveSome(t *testing.T) {
 	}{
 		"no claim":                              {times: 1},
 		"a claim without a CSI volume":          {claims: []string{"local"}, requests: []string{"GET persistentvolumeclaims 200"}, times: 1},
-		"a claim with one":                      {claims: []string{"local", "csi"}, requests: []string{"GET persistentvolumeclaims 200", "GET csinodes 200"}, limits: limits, times: 2},
-		"a claim of a volume before CSI":        {claims: []string{"gp2"}, requests: []string{"GET persistentvolumeclaims 200", "GET csinodes 200"}, limits: limits, times: 2},
-		"a pod that waits for a node has one":   {waits: "csi", requests: []string{"GET persistentvolumeclaims 200", "GET csinodes 200"}, limits: limits, times: 2},
-		"there is no right to list their nodes": {claims: []string{"csi"}, code: 403, requests: []string{"GET persistentvolumeclaims 200", "GET csinodes 403"}, times: 2},
+		"a claim with one":                      {claims: []string{"local", "csi"}, requests: []string{"GET persistentvolumeclaims 200", "GET csidrivers 200", "GET csinodes 200"}, limits: limits, times: 2},
+		"a claim of a volume before CSI":        {claims: []string{"gp2"}, requests: []string{"GET persistentvolumeclaims 200", "GET csidrivers 200", "GET csinodes 200"}, limits: limits, times: 2},
+		"a pod that waits for a node has one":   {waits: "csi", requests: []string{"GET persistentvolumeclaims 200", "GET csidrivers 200", "GET csinodes 200"}, limits: limits, times: 2},
+		"there is no right to list their nodes": {claims: []string{"csi"}, code: 403, requests: []string{"GET persistentvolumeclaims 200", "GET csidrivers 200", "GET csinodes 403"}, times: 2},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -92,7 +98,14 @@ func TestJudge_readsLimitsOfVolumesWherePodsToPlaceHaveSome(t *testing.T) {
 			if s.Attachments == nil {
 				return
 			}
-			if diff := cmp.Diff(tt.limits, s.Attachments.Limits); diff != "" {
+			if diff := cmp.Diff(tt.limits, s.Attachments.Limits); diff != "" || s.Attachments.Unread() != (tt.code != 0) {
+				t.Error(diff)
+			}
+			having, unattached := map[string]map[string]bool{"efs": {"n1": true}, "gone": {}}, map[string]bool{"nfs": true}
+			if tt.code != 0 {
+				having, unattached = nil, nil
+			}
+			if diff := cmp.Diff([]any{having, unattached}, []any{s.Attachments.Having, s.Attachments.Unattached}); diff != "" {
 				t.Error(diff)
 			}
 			if volumes := s.Attachments.Volumes["shop"]; len(volumes) != 3 || volumes["csi"] != volumes["again"] || volumes["gp2"].Driver != "ebs.csi.aws.com" {

@@ -48,14 +48,15 @@ type Cluster struct {
 	sets     *collection[*machineset.Set]
 	machines *collection[*machineset.Machine]
 
-	identity once[string]
-	context  once[surroundings]
-	groups   once[[]string]    // that autoscalers may add nodes to
-	webhooks once[webhookList] // that are called for new pods
-	claims   once[storage]
-	limits   once[map[string]map[string]int64] // of volumes
-	classes  once[map[string]*snapshot.StorageClass]
-	capacity once[map[string]*snapshot.StorageClass] // the same with capacities
+	identity   once[string]
+	context    once[surroundings]
+	groups     once[[]string]    // that autoscalers may add nodes to
+	webhooks   once[webhookList] // that are called for new pods
+	claims     once[storage]
+	limits     once[*nodeDrivers] // of volumes
+	csiDrivers once[map[string]csiDriver]
+	classes    once[map[string]*snapshot.StorageClass]
+	capacity   once[map[string]*snapshot.StorageClass] // the same with capacities
 	// priorities are known once evicted pods have named PriorityClasses, nil without the right to list them.
 	priorities once[*snapshot.PriorityClasses]
 	custom     once[[]workload.Kind]

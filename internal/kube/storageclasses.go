@@ -181,15 +181,15 @@ func precedes(a, b *storagev1.StorageClass) bool {
 // withCapacities returns classes with the capacities of those whose drivers report them. They are not listed where no
 // driver does.
 func (c *Cluster) withCapacities(ctx context.Context, classes map[string]*snapshot.StorageClass) (map[string]*snapshot.StorageClass, error) {
-	limited, err := c.limitedDrivers(ctx)
+	drivers, err := c.drivers(ctx)
 	if err != nil {
 		return nil, err
 	}
 	out, some := maps.Clone(classes), false
 	for name, class := range classes {
 		one := *class
-		one.Limited = limited[class.Provisioner]
-		one.Unknown = limited == nil && one.Provisions
+		one.Limited = drivers[class.Provisioner].limited
+		one.Unknown = drivers == nil && one.Provisions
 		some = some || one.Limited
 		out[name] = &one
 	}
@@ -222,24 +222,6 @@ func joinPools(classes map[string]*snapshot.StorageClass) {
 			}
 		}
 	}
-}
-
-// limitedDrivers lists the CSI drivers that report capacities, nil where there is no permission to.
-func (c *Cluster) limitedDrivers(ctx context.Context) (map[string]bool, error) {
-	out := map[string]bool{}
-	err := c.each(ctx, "csidrivers", func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
-		return c.client.storage.CSIDrivers().List(ctx, o)
-	}, func() { clear(out) }, func(o runtime.Object) error {
-		driver := o.(*storagev1.CSIDriver) //nolint:forcetypeassert // The list holds nothing else.
-		if driver.Spec.StorageCapacity != nil && *driver.Spec.StorageCapacity {
-			out[driver.Name] = true
-		}
-		return nil
-	})
-	if errors.Is(err, ErrForbidden) {
-		return nil, nil
-	}
-	return out, err
 }
 
 // capacities lists the capacities by StorageClass, nil where there is no permission to. Those of no node are left out.

@@ -98,6 +98,9 @@ func (a *attachments) count(pod *snapshot.Pod) *attached {
 type volumeLimit struct {
 	driver string
 	most   int64
+	// lacks is set where the node has not the driver, and may take no pods with its volumes therefore. stays is set where
+	// volumes count until they are detached, which is after a pod was preempted.
+	lacks, stays bool
 }
 
 // volumeLimits returns those of a node, sorted by driver.
@@ -106,7 +109,12 @@ func volumeLimits(s *snapshot.Snapshot, node string) (out []volumeLimit) {
 		return nil
 	}
 	for driver, most := range s.Attachments.Limits[node] {
-		out = append(out, volumeLimit{driver, most})
+		out = append(out, volumeLimit{driver: driver, most: most, stays: !s.Attachments.Unattached[driver]})
+	}
+	for driver, nodes := range s.Attachments.Having {
+		if !nodes[node] {
+			out = append(out, volumeLimit{driver: driver, lacks: true, stays: true})
+		}
 	}
 	slices.SortFunc(out, func(a, b volumeLimit) int { return cmp.Compare(a.driver, b.driver) })
 	return out
@@ -142,14 +150,16 @@ func (n *attachedTo) attach(limits []volumeLimit, a *attached, times int64) {
 	}
 }
 
-// full returns the first driver that cannot attach what a pod attaches beside what is attached, "" for none
-// (k8s.io/kubernetes v1.37.2 pkg/scheduler/framework/plugins/nodevolumelimits/csi.go, Filter). Volumes that are
-// attached and that no pod uses are not known.
-func (n *attachedTo) full(limits []volumeLimit, a *attached) string {
+// full returns the limit of the first driver that cannot attach what a pod attaches beside what is attached, one that stays
+// before all others, and nil for none (k8s.io/kubernetes v1.37.2 pkg/scheduler/framework/plugins/nodevolumelimits/csi.go,
+// Filter). Volumes that are attached and that no pod uses are not known.
+func (n *attachedTo) full(limits []volumeLimit, a *attached) *volumeLimit {
 	if a == nil {
-		return ""
+		return nil
 	}
-	for i, limit := range limits {
+	var first *volumeLimit
+	for i := range limits {
+		limit := &limits[i]
 		asks, held := a.own[limit.driver], int64(0)
 		if n.counts != nil {
 			held = n.counts[i]
@@ -159,11 +169,15 @@ func (n *attachedTo) full(limits []volumeLimit, a *attached) string {
 				asks++
 			}
 		}
-		if asks > 0 && held+asks > limit.most {
-			return limit.driver
+		if asks == 0 || held+asks <= limit.most {
+			continue
 		}
+		if limit.stays {
+			return limit
+		}
+		first = cmp.Or(first, limit)
 	}
-	return ""
+	return first
 }
 
 func (n *attachedTo) clone() attachedTo {

@@ -13,11 +13,26 @@ import (
 // attaching binds claims of namespace "app" to volumes of a driver, of which nodes n2 and n3 attach so many.
 func (w world) attaching(driver string, n2, n3 int64, claims ...string) world {
 	if w.Attachments == nil {
-		w.Attachments = &snapshot.Attachments{Volumes: map[string]map[string]*snapshot.CSIVolume{"app": {}}, Limits: map[string]map[string]int64{"n2": {}, "n3": {}}}
+		w.Attachments = &snapshot.Attachments{Volumes: map[string]map[string]*snapshot.CSIVolume{"app": {}}, Limits: map[string]map[string]int64{"n2": {}, "n3": {}}, Unattached: map[string]bool{}}
 	}
 	w.Attachments.Limits["n2"][driver], w.Attachments.Limits["n3"][driver] = n2, n3
 	for _, claim := range claims {
 		w.Attachments.Volumes["app"][claim] = &snapshot.CSIVolume{Driver: driver, Handle: claim}
+	}
+	return w
+}
+
+// mounting has a driver whose volumes are mounted without being attached.
+func (w world) mounting(driver string) world {
+	w.Attachments.Unattached[driver] = true
+	return w
+}
+
+// requiring lets only some nodes have a driver without which they take no pods with its volumes.
+func (w world) requiring(driver string, nodes ...string) world {
+	w.Attachments.Having = map[string]map[string]bool{driver: {}}
+	for _, name := range nodes {
+		w.Attachments.Having[driver][name] = true
 	}
 	return w
 }
@@ -53,6 +68,9 @@ func TestAttachments_aNodeAttachesSoManyVolumesOfADriver(t *testing.T) {
 		"pods of one node share a volume":       {world: three().attaching("ebs", 1, 0, own...).run(db("data-0")...)},
 		"a limit of another driver":             {world: three().attaching("ebs", 9, 9, own...).attaching("nfs", 0, 0).run(db("")...)},
 		"a pod of lower priority keeps its one": {three().attaching("ebs", 1, 1, own...).run(db("", priority(9))...).run(other("q", "n2", claiming("held"), asking(1, 1))), Range{2, 2}, "2 attach no more volumes of ebs, 1 is tainted gone:NoExecute"},
+		"unless volumes are not attached":       {world: three().attaching("ebs", 1, 1, own...).mounting("ebs").run(db("", priority(9))...).run(other("q", "n2", claiming("held"), asking(1, 1))), missing: Range{1, 1}, reason: "2 attach no more volumes of ebs, 1 is tainted gone:NoExecute"},
+		"nodes without the driver that must be": {three().attaching("ebs", 9, 9, own...).requiring("ebs", "n3").run(db("", asking(4, 4))...), Range{1, 1}, "1 is tainted gone:NoExecute, 1 lacks memory (needs 4Gi, none free), 1 lacks the CSI driver ebs"},
+		"a driver that need not be there":       {world: three().attaching("ebs", 9, 9, own...).requiring("other").run(db("", asking(4, 4))...)},
 		"a pod that terminates gives its place": {world: three().attaching("ebs", 2, 1, own...).run(db("")...).run(other("q", "n2", claiming("held"), asking(1, 1), terminating))},
 	} {
 		t.Run(name, func(t *testing.T) {

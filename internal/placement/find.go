@@ -123,9 +123,12 @@ func (s *simulation) ask(c *class, i int32) answer {
 		}
 	}
 	n := s.state(i)
-	// Without a pod that preemption evicts, its VolumeAttachments still count (nodevolumelimits/csi.go, Filter).
-	if n.full(s.places[i].limits, c.attached) != "" {
-		return unresolvable
+	if limit := n.full(s.places[i].limits, c.attached); limit != nil {
+		// Without a pod that preemption evicts, its VolumeAttachments still count (nodevolumelimits/csi.go, Filter).
+		if limit.stays {
+			return unresolvable
+		}
+		return unschedulable
 	}
 	if n.portTaken(c.ports) {
 		return unschedulable
@@ -168,8 +171,8 @@ func (s *simulation) obstacle(c *class, i int32) (o obstacle, free int64, refuse
 	if short, _, lacks := n.short(c.demand); lacks {
 		return obstacle{kind: byShortage, key: string(short.resource)}, max(short.free, 0), true
 	}
-	if driver := n.full(s.places[i].limits, c.attached); driver != "" {
-		return obstacle{kind: byVolumeLimit, key: driver}, 0, true
+	if limit := n.full(s.places[i].limits, c.attached); limit != nil {
+		return obstacle{kind: map[bool]kind{true: byDriver, false: byVolumeLimit}[limit.lacks], key: limit.driver}, 0, true
 	}
 	if c.podRules == nil {
 		return obstacle{}, 0, false

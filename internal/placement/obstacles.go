@@ -33,6 +33,7 @@ const (
 	byPort
 	byShortage
 	byVolumeLimit
+	byDriver
 	byFreeVolume
 	byTopology
 	byCapacity
@@ -259,7 +260,7 @@ func (o obstacle) brief() string {
 	}
 	return map[kind]string{
 		byTaint: "taint", byCordon: "cordon", byDrain: "drain", bySelector: "selector", byAffinity: "affinity", byPort: "host port", bySpread: "spread",
-		byVolumeLimit: "volume limit", byFreeVolume: "volume", byTopology: "topology", byCapacity: "storage capacity", byOpenClaim: "claim", byClaim: "claim", byPodAffinity: "pod affinity", byPodAntiAffinity: "anti-affinity", byAntiAffinityOfPods: "anti-affinity", byVolume: "volume",
+		byVolumeLimit: "volume limit", byDriver: "CSI driver", byFreeVolume: "volume", byTopology: "topology", byCapacity: "storage capacity", byOpenClaim: "claim", byClaim: "claim", byPodAffinity: "pod affinity", byPodAntiAffinity: "anti-affinity", byAntiAffinityOfPods: "anti-affinity", byVolume: "volume",
 	}[o.kind]
 }
 
@@ -307,7 +308,7 @@ func (o obstacle) phrase(many bool, d *snapshot.Demand, most int64) string {
 		return verb("does", "do") + " not match its node affinity"
 	case byVolume:
 		return verb("is", "are") + " not where its volume is"
-	case byPort, byVolumeLimit, byClaim, bySpread, byPodAffinity, byPodAntiAffinity, byAntiAffinityOfPods:
+	case byPort, byVolumeLimit, byDriver, byClaim, bySpread, byPodAffinity, byPodAntiAffinity, byAntiAffinityOfPods:
 		return o.besides(verb)
 	case byFreeVolume, byTopology, byCapacity, byOpenClaim:
 		return o.storage(verb)
@@ -333,6 +334,8 @@ func (o obstacle) besides(verb func(one, more string) string) string {
 		return verb("has", "have") + " its host port in use"
 	case byVolumeLimit:
 		return verb("attaches", "attach") + " no more volumes of " + o.key
+	case byDriver:
+		return verb("lacks", "lack") + " the CSI driver " + o.key
 	case byClaim:
 		return verb("is", "are") + " ruled out while another pod uses its ReadWriteOncePod claim"
 	case bySpread:

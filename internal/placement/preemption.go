@@ -165,7 +165,7 @@ func (t *trial) fits() bool {
 	}
 	t.work++
 	_, _, lacks := t.alone.short(t.class.demand)
-	return !lacks && !t.alone.portTaken(t.class.ports) && t.alone.full(t.places[t.node].limits, t.class.attached) == ""
+	return !lacks && !t.alone.portTaken(t.class.ports) && t.alone.full(t.places[t.node].limits, t.class.attached) == nil
 }
 
 // dryRun finds the fewest pods of a node that must go for a pod of a class: all of a lower

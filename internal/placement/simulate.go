@@ -364,7 +364,7 @@ func (s *simulation) try(orders int, seed uint64) *Outcome {
 	}
 	out.groups = make(map[*snapshot.Pod]*Group, s.fixed)
 	for _, r := range s.replacements[:s.fixed] {
-		out.UnknownVolumeLimits = out.UnknownVolumeLimits || r.class.attached != nil && f.snapshot.Attachments.Limits == nil
+		out.UnknownVolumeLimits = out.UnknownVolumeLimits || r.class.attached != nil && f.snapshot.Attachments.Unread()
 		if r.group != nil {
 			out.groups[r.pod] = r.group
 			r.group.judge()

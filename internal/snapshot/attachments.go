@@ -20,7 +20,15 @@ type Attachments struct {
 	Owned map[types.UID][]*CSIVolume
 	// Limits by name of the node and of the driver, nil where they could not be read.
 	Limits map[string]map[string]int64
+	// Having are the nodes that have a driver, by the names of those drivers without which a node takes no pods with their
+	// volumes. Unattached are the drivers whose volumes are not attached to nodes, though these limit them, nil where they
+	// could not be read.
+	Having     map[string]map[string]bool
+	Unattached map[string]bool
 }
+
+// Unread reports whether the drivers or their limits could not be read.
+func (a *Attachments) Unread() bool { return a.Limits == nil || a.Unattached == nil }
 
 // InTreeDrivers are the CSI drivers that attach the volumes of these provisioners, which were made before CSI. A
 // StorageClass may still name one, such as gp2 on EKS (k8s.io/csi-translation-lib v0.37.2 plugins).

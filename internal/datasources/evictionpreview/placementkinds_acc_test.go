@@ -123,6 +123,9 @@ func (p *places) assist(ctx context.Context) error {
 			return err
 		}
 	}
+	if err := p.attach(ctx, p.nodes); err != nil {
+		return err
+	}
 	return p.provision(ctx)
 }
 

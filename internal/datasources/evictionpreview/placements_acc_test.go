@@ -106,6 +106,8 @@ type places struct {
 	limited bool
 	// volumes decides about volumes, nil for none.
 	volumes *rand.Rand
+	// drivers decides whether volumes are attached.
+	drivers *rand.Rand
 	// soft decides about PreferNoSchedule taints and who tolerates them.
 	soft *rand.Rand
 	// prefers decides about preferred node affinity.
@@ -160,12 +162,15 @@ type places struct {
 func newPlaces(t *testing.T, c *acctest.Cluster, seed int, tally *placed) *places {
 	t.Helper()
 	source := func(stream uint64) *rand.Rand { return rand.New(rand.NewPCG(uint64(seed), stream)) }
-	return &places{move: move{t: t, c: c, pool: acctest.Name(t, "pool"), namespace: c.Namespace(t)}, r: source(29), limits: source(30), volumes: source(31), soft: source(32), kinds: source(33), graces: source(34), prefers: source(35), guards: source(36), tally: tally, kindOf: map[string]string{}, fails: map[string]placement.Range{}, features: source(37), admits: source(38), featureOf: map[string]string{}}
+	return &places{move: move{t: t, c: c, pool: acctest.Name(t, "pool"), namespace: c.Namespace(t)}, r: source(29), limits: source(30), volumes: source(31), soft: source(32), kinds: source(33), graces: source(34), prefers: source(35), guards: source(36), tally: tally, kindOf: map[string]string{}, fails: map[string]placement.Range{}, features: source(37), admits: source(38), drivers: source(39), featureOf: map[string]string{}}
 }
 
 // run makes the cluster and the change, and returns what was predicted, and how many pods of each workload are Pending.
 func (p *places) run() (*placement.Outcome, map[string]int) {
 	p.t.Helper()
+	if p.volumes != nil && p.drivers.IntN(2) == 0 {
+		p.mounts()
+	}
 	for i := range 3 + p.r.IntN(4) {
 		name := fmt.Sprintf("%s-%d", p.pool, i)
 		p.nodes = append(p.nodes, name)

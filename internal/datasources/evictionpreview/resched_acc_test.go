@@ -12,7 +12,6 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	schedulingv1 "k8s.io/api/scheduling/v1"
-	storagev1 "k8s.io/api/storage/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -101,6 +100,8 @@ type move struct {
 	t                         *testing.T
 	c                         *acctest.Cluster
 	pool, namespace, from, to string
+	// csi is the CSI driver of its volumes, "" for one that attaches them.
+	csi string
 }
 
 func (m *move) node(name, memory string, more corev1.ResourceList) {
@@ -142,35 +143,6 @@ func (m *move) volume(claim string, nodes ...string) {
 		AccessModes: []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce}, PersistentVolumeSource: corev1.PersistentVolumeSource{Local: &corev1.LocalVolumeSource{Path: "/data"}},
 		NodeAffinity: onHost(nodes...),
 	})
-}
-
-// exclusive makes a claim, bound to a volume that one pod can use at a time.
-func (m *move) exclusive(claim string) {
-	m.t.Helper()
-	m.bind(claim, corev1.PersistentVolumeSpec{
-		AccessModes:            []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOncePod},
-		PersistentVolumeSource: corev1.PersistentVolumeSource{CSI: &corev1.CSIPersistentVolumeSource{Driver: "csi.example.com", VolumeHandle: claim}},
-	})
-}
-
-// attached makes a claim, bound to a volume of a CSI driver, of which nodes attach only so many.
-func (m *move) attached(claim string) {
-	m.t.Helper()
-	m.bind(claim, corev1.PersistentVolumeSpec{
-		AccessModes:            []corev1.PersistentVolumeAccessMode{corev1.ReadWriteMany},
-		PersistentVolumeSource: corev1.PersistentVolumeSource{CSI: &corev1.CSIPersistentVolumeSource{Driver: "csi.example.com", VolumeHandle: claim}},
-	})
-}
-
-// attaches limits how many volumes of that driver a node attaches.
-func (m *move) attaches(node string, most int32) {
-	m.t.Helper()
-	nodes := m.c.Admin.StorageV1().CSINodes()
-	_, err := nodes.Create(m.t.Context(), &storagev1.CSINode{ObjectMeta: metav1.ObjectMeta{Name: node}, Spec: storagev1.CSINodeSpec{Drivers: []storagev1.CSINodeDriver{
-		{Name: "csi.example.com", NodeID: node, Allocatable: &storagev1.VolumeNodeResources{Count: &most}},
-	}}}, metav1.CreateOptions{})
-	m.must(err)
-	m.t.Cleanup(func() { _ = nodes.Delete(context.Background(), node, metav1.DeleteOptions{}) })
 }
 
 // bind makes a claim and its volume, and waits until it is bound.
