@@ -24,7 +24,7 @@ type fitCase struct {
 	held, has string
 	// device is what a device that the pod claims takes of the node's CPU.
 	device string
-	want      answer
+	want   answer
 }
 
 func (c *fitCase) answer() answer {
