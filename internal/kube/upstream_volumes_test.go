@@ -81,7 +81,7 @@ func (c *driversCase) claims(api *testServer) {
 	for name, spec := range map[string]corev1.PersistentVolumeClaimSpec{"open": {StorageClassName: &class}, "classless": {}, "gone": {StorageClassName: &class, VolumeName: "missing"}} {
 		api.Add(&corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: name}, Spec: spec})
 	}
-	// The limit, and not when its class binds a volume, keeps an open claim from the node.
+	// The class waits for a pod, so that the limit alone keeps the open claim from the node.
 	api.Add(&storagev1.StorageClass{ObjectMeta: metav1.ObjectMeta{Name: class}, Provisioner: provisioner, VolumeBindingMode: new(storagev1.VolumeBindingWaitForFirstConsumer)})
 }
 

@@ -60,8 +60,8 @@ func (l *List) short(excepted map[string]string) (problems []string) {
 	return problems
 }
 
-// Nine of ten cases of each table of upstream's tests have rows, but for the tables of exceptions.txt, which say why they
-// have fewer. Of each file, nine of ten have rows of those that are about this provider. That the rows exist, run and pass is what
+// Nine of ten cases of each table of upstream's tests have rows, but for the tables of exceptions.txt, which has the
+// reasons. Of each file, nine of ten have rows of those that are about this provider. That the rows exist, run and pass is what
 // Rows checks in the tests that have them.
 func TestLists_nineOfTenCasesOfEachTableHaveRows(t *testing.T) {
 	t.Parallel()
