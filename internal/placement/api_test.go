@@ -41,7 +41,7 @@ func containers(requests ...string) []corev1.Container {
 func fromAPI(p *corev1.Pod) *snapshot.Pod {
 	out := &snapshot.Pod{
 		Namespace: p.Namespace, Name: p.Name, Node: p.Spec.NodeName, UID: p.UID, Labels: p.Labels, Ready: true,
-		Demand: snapshot.DemandOf(p), Rules: snapshot.PodRulesOf(&p.Spec), Terminating: p.DeletionTimestamp != nil,
+		Demand: snapshot.DemandOf(p), Rules: snapshot.PodRulesOf(&p.Spec), Terminating: p.DeletionTimestamp != nil, Nominated: p.Status.NominatedNodeName,
 		Scheduling: &snapshot.Scheduling{Tolerations: p.Spec.Tolerations, NodeSelector: p.Spec.NodeSelector},
 	}
 	if a := p.Spec.Affinity; a != nil && a.NodeAffinity != nil {

@@ -126,23 +126,3 @@ func TestUpstream_interPodAffinity(t *testing.T) {
 		})
 	}
 }
-
-// A pod that has gone can make the next one the first of its own kind.
-func TestSimulation_forgetsPodsThatAreGone(t *testing.T) {
-	t.Parallel()
-	nodes := []string{"n1 kubernetes.io/hostname=n1", "n2 kubernetes.io/hostname=n2"}
-	w := topologyWorld(nodes, labelledPod("foo=bar").at("n1"))
-	s, c := w.prepared(fromAPI(&labelledPod("foo=bar").near("foo in (bar)@kubernetes.io/hostname").Pod))
-	if s.ask(c, 0) != takes || s.ask(c, 1) != unresolvable {
-		t.Error("a pod of its kind is not looked for")
-	}
-	gone := occupant{pod: w.Pods["n1"][0]}
-	s.remove(0, gone)
-	if s.ask(c, 0) != takes || s.ask(c, 1) != takes {
-		t.Error("a pod that is gone counts")
-	}
-	s.add(0, gone)
-	if s.ask(c, 0) != takes || s.ask(c, 1) != unresolvable {
-		t.Error("a pod that is back does not count")
-	}
-}

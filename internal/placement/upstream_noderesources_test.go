@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/test/upstream"
@@ -21,7 +22,9 @@ type fitCase struct {
 	sidecar, overhead, whole string
 	// held is what a pod on the node requests, "" for no pod; has is what the node has.
 	held, has string
-	want      answer
+	// device is what a device that the pod claims takes of the node's CPU.
+	device string
+	want   answer
 }
 
 func (c *fitCase) answer() answer {
@@ -37,6 +40,15 @@ func (c *fitCase) answer() answer {
 	if c.whole != "" {
 		spec.Resources = &corev1.ResourceRequirements{Requests: amounts(c.whole)}
 	}
+	p := &corev1.Pod{Spec: spec}
+	if c.device != "" {
+		const name = "device"
+		p.Spec.ResourceClaims = []corev1.PodResourceClaim{{Name: name, ResourceClaimName: new(name)}}
+		p.Spec.Containers[0].Resources.Claims = []corev1.ResourceClaim{{Name: name}}
+		p.Status.NodeAllocatableResourceClaimStatuses = []corev1.NodeAllocatableResourceClaimStatus{{
+			ResourceClaimName: name, Mapping: []corev1.NodeAllocatableMappedResources{{Name: corev1.ResourceCPU, Quantity: new(resource.MustParse(c.device))}},
+		}}
+	}
 	n, has := node("n"), c.has
 	if has == "" {
 		has = "cpu=10m memory=20 pods=32 example.com/aaa=5 ephemeral-storage=20 hugepages-2Mi=5"
@@ -47,12 +59,13 @@ func (c *fitCase) answer() answer {
 	if c.held != "" {
 		w = w.run(fromAPI(&corev1.Pod{Spec: corev1.PodSpec{NodeName: "n", Containers: containers(c.held)}}))
 	}
-	return w.answers(fromAPI(&corev1.Pod{Spec: spec}))["n"]
+	return w.answers(fromAPI(p))["n"]
 }
 
 // TestUpstream_nodeResourcesFit has the facts of k8s.io/kubernetes v1.37.2
 // pkg/scheduler/framework/plugins/noderesources/fit_test.go: TestEnoughRequests,
-// TestNotEnoughRequests, TestStorageRequests, TestRestartableInitContainers and TestIsFit.
+// TestNotEnoughRequests, TestStorageRequests, TestRestartableInitContainers, TestIsFit, TestDeferredResizeFit and
+// TestComputePodResourceRequestWithNodeAllocatableDRA.
 func TestUpstream_nodeResourcesFit(t *testing.T) {
 	t.Parallel()
 	rows := upstream.Cases(t)
@@ -131,6 +144,14 @@ func TestUpstream_nodeResourcesFit(t *testing.T) {
 		{name: "fit: whole pod, the same", whole: "cpu=2", has: "cpu=2 pods=32"},
 		{name: "fit: whole pod, huge pages", whole: "hugepages-2Mi=2Mi", has: "hugepages-2Mi=2Mi pods=32"},
 		{name: "fit: whole pod, more huge pages", whole: "hugepages-2Mi=4Mi", has: "hugepages-2Mi=2Mi pods=32", want: unresolvable},
+
+		// TestDeferredResizeFit.
+		{name: "resized: beside what it has now", pod: list{"cpu=800m memory=1600"}, held: "cpu=500m memory=1000", has: "cpu=1 memory=2000 pods=32", want: unschedulable},
+		{name: "resized: alone", pod: list{"cpu=800m memory=1600"}, has: "cpu=1 memory=2000 pods=32"},
+
+		// TestComputePodResourceRequestWithNodeAllocatableDRA.
+		{name: "device: exactly what its containers request", pod: list{"cpu=100m memory=1Gi"}, device: "50m", has: "cpu=100m memory=1Gi pods=32"},
+		{name: "device: less than its containers request", pod: list{"cpu=100m memory=1Gi"}, device: "50m", has: "cpu=99m memory=1Gi pods=32", want: unresolvable},
 	}
 	for _, tt := range tests {
 		rows.Run(t, tt.name, func(t *testing.T) {

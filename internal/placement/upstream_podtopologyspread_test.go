@@ -4,13 +4,17 @@
 package placement
 
 import (
+	"cmp"
 	"iter"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/test/upstream"
 )
 
@@ -39,6 +43,15 @@ func ignoringAffinity(c *corev1.TopologySpreadConstraint) {
 	c.NodeAffinityPolicy = new(corev1.NodeInclusionPolicyIgnore)
 }
 
+func ofAny(c *corev1.TopologySpreadConstraint) { c.LabelSelector = &metav1.LabelSelector{} }
+
+// softly is for constraints that keep pods away from no node.
+func softly(c *corev1.TopologySpreadConstraint) { c.WhenUnsatisfiable = corev1.ScheduleAnyway }
+
+func narrowing(key string) spreadOption {
+	return func(c *corev1.TopologySpreadConstraint) { c.MatchLabelKeys = []string{key} }
+}
+
 func honoringTaints(c *corev1.TopologySpreadConstraint) {
 	c.NodeTaintsPolicy = new(corev1.NodeInclusionPolicyHonor)
 }
@@ -57,6 +70,12 @@ type spreadCase struct {
 	// selects is the pod's node selector, requires its node affinity.
 	selects  string
 	requires *corev1.NodeSelectorRequirement
+	// tolerates is set where it tolerates the taint.
+	tolerates bool
+	// added and removed are a pod that is added to its node before the nodes are asked, or removed from it.
+	added, removed string
+	// counts has a word for each constraint: how many pods count in the domain of each node, "-" where it has none.
+	counts string
 	// want has a letter for each node: "y" where it takes the pod, "n" where it does not, "-" where
 	// it never does.
 	want string
@@ -79,8 +98,19 @@ func (c *spreadCase) eachPod() iter.Seq[string] {
 	}
 }
 
-func (c *spreadCase) run(t *testing.T) {
-	t.Helper()
+// read reads one of the pods.
+func (c *spreadCase) read(text string) *snapshot.Pod {
+	text, terminating := strings.CutSuffix(text, "-")
+	text, namespace, _ := strings.Cut(text, "@")
+	at, labels, _ := strings.Cut(text, "=")
+	p := labelledPod(strings.ReplaceAll(labels, "+", ",")).at(at).in(namespace)
+	if terminating {
+		p.DeletionTimestamp = &metav1.Time{}
+	}
+	return fromAPI(&p.Pod)
+}
+
+func (c *spreadCase) world() world {
 	nodes := c.nodes
 	if nodes == nil {
 		nodes = []string{"a zone=zone1,node=a", "b zone=zone1,node=b", "x zone=zone2,node=x", "y zone=zone2,node=y"}
@@ -96,36 +126,72 @@ func (c *spreadCase) run(t *testing.T) {
 		}
 	}
 	for text := range c.eachPod() {
-		text, terminating := strings.CutSuffix(text, "-")
-		text, namespace, _ := strings.Cut(text, "@")
-		at, labels, _ := strings.Cut(text, "=")
-		p := labelledPod(strings.ReplaceAll(labels, "+", ",")).at(at).in(namespace)
-		if terminating {
-			p.DeletionTimestamp = &metav1.Time{}
-		}
-		w = w.run(fromAPI(&p.Pod))
+		w = w.run(c.read(text))
 	}
-	labels := c.labels
-	if labels == "" {
-		labels = "foo"
-	}
-	p := labelledPod(labels)
+	return w
+}
+
+// pod is the pod that is placed.
+func (c *spreadCase) pod() *snapshot.Pod {
+	p := labelledPod(cmp.Or(c.labels, "foo"))
 	p.Spec.TopologySpreadConstraints, p.Spec.NodeSelector = c.constraints, labelsOf(c.selects)
 	if c.requires != nil {
 		p.Spec.Affinity.NodeAffinity = &corev1.NodeAffinity{RequiredDuringSchedulingIgnoredDuringExecution: &corev1.NodeSelector{
 			NodeSelectorTerms: []corev1.NodeSelectorTerm{{MatchExpressions: []corev1.NodeSelectorRequirement{*c.requires}}},
 		}}
 	}
-	s, class := w.prepared(fromAPI(&p.Pod))
+	if c.tolerates {
+		p.Spec.Tolerations = []corev1.Toleration{exists("node.kubernetes.io/unschedulable", "")}
+	}
+	return fromAPI(&p.Pod)
+}
+
+func (c *spreadCase) run(t *testing.T) {
+	t.Helper()
+	s, class := c.world().prepared(c.pod())
+	for i, p := range s.places {
+		if one := c.read(c.added); p.node.Name == one.Node {
+			s.add(int32(i), occupant{pod: one})
+		}
+		if one := c.read(c.removed); p.node.Name == one.Node {
+			s.remove(int32(i), occupant{pod: one})
+		}
+	}
 	got := ""
 	for i := range s.places {
 		// Upstream's tests run no other plug-in: a node that others refuse can fit.
-		_, a := class.podRules.ask(int32(i))
+		a := takes
+		if class.podRules != nil {
+			_, a = class.podRules.ask(int32(i))
+		}
 		got += string("yn-"[a])
 	}
 	if got != c.want {
 		t.Errorf("nodes answer %s, want %s", got, c.want)
 	}
+	if c.counts == "" {
+		return
+	}
+	if counts := spreadCounts(s, class); counts != c.counts {
+		t.Errorf("nodes count %s, want %s", counts, c.counts)
+	}
+}
+
+// spreadCounts returns how many pods count in the domain of each node, a word for each constraint.
+func spreadCounts(s *simulation, class *class) string {
+	var words []string
+	for _, rule := range class.podRules.spread {
+		word := ""
+		for i := range s.places {
+			if n, in := rule.on(int32(i)); in && slices.Contains(rule.known, rule.of[i]) {
+				word += strconv.Itoa(int(n))
+			} else {
+				word += "-"
+			}
+		}
+		words = append(words, word)
+	}
+	return strings.Join(words, " ")
 }
 
 // TestUpstream_podTopologySpread has the facts of k8s.io/kubernetes v1.37.2
@@ -197,7 +263,7 @@ func TestUpstream_podTopologySpread(t *testing.T) {
 // (podtopologyspread/common.go, filterTopologySpreadConstraints).
 func TestSpread_matchLabelKeysNarrowTheSelector(t *testing.T) {
 	t.Parallel()
-	narrow := func(c *corev1.TopologySpreadConstraint) { c.MatchLabelKeys = []string{"rev"} }
+	narrow := narrowing("rev")
 	for _, tt := range []spreadCase{
 		{name: "pods of another revision", labels: "foo,rev=2", constraints: []corev1.TopologySpreadConstraint{spread("node", narrow)}, pods: "a=foo+rev=1 b=foo+rev=1", want: "yyyy"},
 		{name: "pods of the same revision", labels: "foo,rev=2", constraints: []corev1.TopologySpreadConstraint{spread("node", narrow)}, pods: "a=foo+rev=2 b=foo+rev=1", want: "nyyy"},

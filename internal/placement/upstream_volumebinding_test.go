@@ -71,7 +71,6 @@ func TestUpstream_volumeBinding(t *testing.T) {
 		{name: "an unbound claim of a class that does not wait", volume: open().claim("one", "immediate"), claims: []string{"one"}},
 		{name: "an unbound claim of a class that does not wait beside a bound one", volume: bound(open().claim("one", "immediate"), "node1"), claims: []string{"one", "data"}},
 		{name: "an unbound claim of a class that does not wait beside one of a class that does", volume: one().claim("two", "immediate").volume("a", "node1", 5), claims: []string{"one", "two"}},
-		{name: "an unbound claim of a class that does not exist", volume: open().claim("one", "none"), claims: []string{"one"}},
 
 		{name: "a bound claim of a generic ephemeral volume", volume: open().owns("p", "static"), ephemeral: true, fits: true},
 

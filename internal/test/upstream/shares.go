@@ -22,8 +22,11 @@ type Share struct {
 // About returns how many cases are about this provider.
 func (s Share) About() int { return s.Carried + len(s.Missing) }
 
-// Enough reports whether local tests have nine of ten of the cases that are about this provider.
-func (s Share) Enough() bool { return s.Carried*10 >= s.About()*9 }
+// Enough reports whether local tests have nine of ten of all cases.
+func (s Share) Enough() bool { return s.Carried*10 >= s.All*9 }
+
+// EnoughAbout reports whether they have nine of ten of those that are about this provider.
+func (s Share) EnoughAbout() bool { return s.Carried*10 >= s.About()*9 }
 
 // String returns the numbers, as in "31 of 40 cases, 31 of 33 about this provider; 7 events".
 func (s Share) String() string {
