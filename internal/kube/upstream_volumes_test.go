@@ -165,7 +165,7 @@ func TestUpstream_volumesOfDrivers(t *testing.T) {
 		{name: "one of CSI beside two from before it", pod: "csi-0", others: list{twoOfAWS}, limits: "2", migrated: true},
 
 		{name: "a node without the driver", pod: "csi-0", limits: "none", driver: true, fits: true},
-		{name: "a node without the driver, which asks to keep pods away", pod: "csi-0", limits: "none", driver: true, strict: true, fits: true},
+		{name: "a node without the driver, which asks to keep pods away", pod: "csi-0", limits: "none", driver: true, strict: true},
 		{name: "a node with the driver, which asks to keep pods away", pod: "csi-0", limits: "2", driver: true, strict: true, fits: true},
 		{name: "a node without the driver, which has no object", pod: "csi-0", limits: "none", fits: true},
 
