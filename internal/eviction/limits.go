@@ -110,7 +110,7 @@ func (l Limits) Check(report *Report) error {
 		note(MaxPods, *l.MaxPods, found)
 	}
 	if l.MaxPending != nil {
-		missing, others := report.Outcome().Missing, report.Outcome().Others.Caused()
+		missing, others := report.Outcome().Staying, report.Outcome().Others.Caused()
 		note(MaxPending, *l.MaxPending, Excess{Count: missing.Max + others.Max, Others: others.Max, Refused: report.Outcome().Refused.Max, Certain: int64(missing.Min+others.Min) > *l.MaxPending})
 	}
 	if l.MaxLost != nil {

@@ -199,3 +199,18 @@ func TestWorkloads_haveThoseOfPreemptedPods(t *testing.T) {
 		t.Errorf("%+v: %s", victim, diff)
 	}
 }
+
+func TestLimits_maxPendingLeavesOutPodsThatNewNodesTake(t *testing.T) {
+	t.Parallel()
+	none, one := int64(0), int64(1)
+	w := newWorld(node("n1")).run(pod("p", "n1", selecting("disk", "nvme")), pod("q", "n1", selecting("disk", "ssd")))
+	change := tainting("n1", "a:NoExecute")
+	change.Comes = []placement.Coming{{Node: &snapshot.Node{Name: "new", Labels: map[string]string{"disk": "nvme"}}, Of: "MachineSet \"m\""}}
+	r := Evaluate(w.Snapshot, change, ComparisonOff)
+	if diff := cmp.Diff([]Excess{{Limit: MaxPending, Count: 1, Certain: true}}, exceeded(Limits{MaxPending: &none}, r)); diff != "" {
+		t.Error(diff)
+	}
+	if got := exceeded(Limits{MaxPending: &one}, r); got != nil {
+		t.Errorf("one is allowed: %+v", got)
+	}
+}

@@ -120,11 +120,11 @@ type Summary struct {
 	// Deleted those of the latter that Jobs delete which fail by that.
 	Ended, Preempting, Deleted Range
 	// Pending counts the replacements that no node takes, or that are not created because one before
-	// them waits, or admission refuses them, and Awaiting those of them, at most, that nodes take and have room for which
+	// them waits, or admission refuses them, and Awaiting those of them that nodes take and have room for which
 	// the change brings. Refused counts those of the Pending ones that are refused, and
 	// Unplaced the others.
 	Pending, Refused, Unplaced Range
-	Awaiting                   int
+	Awaiting                   Range
 	// Preempted counts the pods elsewhere that the preemption by replacements evicts.
 	Preempted Range
 	// Again counts the replacements that are placed on a node that evicts them again.

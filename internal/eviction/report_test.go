@@ -251,7 +251,7 @@ func TestSummary_countsWhatBecomesOfAPodOnce(t *testing.T) {
 	}{
 		"one that finds another node":      {pod("p", "n1"), taints, Summary{EvictedNow: 1}},
 		"one that finds none":              {pod("p", "n1", selecting("disk", "nvme")), taints, Summary{EvictedNow: 1, Pending: number(1), Unplaced: number(1)}},
-		"one that fits on what comes":      {pod("p", "n1", selecting("disk", "nvme")), comes, Summary{EvictedNow: 1, Pending: number(1), Unplaced: number(1), Awaiting: 1}},
+		"one that fits on what comes":      {pod("p", "n1", selecting("disk", "nvme")), comes, Summary{EvictedNow: 1, Pending: number(1), Unplaced: number(1), Awaiting: number(1)}},
 		"a bare one":                       {pod("p", "n1", bare), taints, Summary{EvictedNow: 1, Lost: 1}},
 		"a bare one that fits nowhere":     {pod("p", "n1", bare, selecting("disk", "nvme")), taints, Summary{EvictedNow: 1, Lost: 1}},
 		"a bare one that fits on a comer":  {pod("p", "n1", bare, selecting("disk", "nvme")), comes, Summary{EvictedNow: 1, Lost: 1}},

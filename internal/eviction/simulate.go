@@ -65,23 +65,19 @@ func (r *Report) Awaits(v PodVerdict) []string {
 	return nil
 }
 
-// awaiting counts the pods that nodes take which the change brings, and of those of a workload that are alike no more than
-// these hold. Each pod of an ordered StatefulSet has a group of its own.
-func (r *Report) awaiting(pods []PodVerdict) (n int) {
-	type alike struct {
-		namespace string
-		owner     snapshot.Owner
-		arriving  int
-	}
-	counted := map[alike]int{}
+// awaiting counts the pods that nodes take which the change brings.
+func (r *Report) awaiting(pods []PodVerdict) (n Range) {
+	counted := map[*placement.Group]int{}
 	for _, v := range pods {
 		if len(r.Awaits(v)) == 0 {
 			continue
 		}
-		key := alike{v.Pod.Namespace, v.Owner, r.Outcome().Of(v.Pod).Arriving}
-		if counted[key] < key.arriving {
-			counted[key]++
-			n++
+		g := r.Outcome().Of(v.Pod)
+		if counted[g]++; counted[g] <= g.Arriving.Min {
+			n.Min++
+		}
+		if counted[g] <= g.Arriving.Max {
+			n.Max++
 		}
 	}
 	return n
@@ -198,8 +194,12 @@ func (e *evaluation) recreated(pod *snapshot.Pod, owner snapshot.Owner) *snapsho
 
 // few words that the new machines do not hold all pods that need them.
 func few(g *placement.Group) string {
-	if g.Pending().Min <= g.Arriving {
+	switch holds := g.Arriving; {
+	case g.Pending().Min <= holds.Min:
 		return ""
+	case holds.Min == holds.Max:
+		return fmt.Sprintf(", which hold %d of these %d pods", holds.Max, g.Pending().Min)
+	default:
+		return fmt.Sprintf(", which hold %d to %d of these %d pods", holds.Min, holds.Max, g.Pending().Min)
 	}
-	return fmt.Sprintf(", which hold %d of these %d pods", g.Arriving, g.Pending().Min)
 }

@@ -168,7 +168,7 @@ func TestEvaluate_setsRollOutInTurn(t *testing.T) {
 	if together := Evaluate(s, []Affected{{one, Plan(one, d)}, {other, Plan(other, d)}}, nil, eviction.ComparisonOff, 2); together.Refused == nil {
 		t.Errorf("it refuses nothing where both may roll out at the same time: %v", together.Deadlocks)
 	}
-	if awaiting := got.Report.Summary().Awaiting; awaiting != 2 {
+	if awaiting := got.Report.Summary().Awaiting; awaiting != (eviction.Range{Min: 2, Max: 2}) {
 		t.Errorf("%d pods are said to wait for new machines, want 2", awaiting)
 	}
 }

@@ -4,7 +4,6 @@
 package placement
 
 import (
-	"math"
 	"slices"
 	"strings"
 
@@ -32,7 +31,7 @@ func (f *Finder) arrivals() []*place {
 	if f.coming == nil {
 		for i := range f.change.Comes {
 			c := &f.change.Comes[i]
-			f.coming = append(f.coming, &place{node: c.Node, after: c.Node.Taints, has: c.Node.Allocatable, cordoned: c.Node.Unschedulable, coming: c, index: len(f.allPlaces()) + i})
+			f.coming = append(f.coming, &place{node: c.Node, after: c.Node.Taints, has: c.Node.Allocatable, cordoned: c.Node.Unschedulable, limits: volumeLimits(f.snapshot, c.Like), coming: c, index: len(f.allPlaces()) + i})
 		}
 	}
 	return f.coming
@@ -61,21 +60,6 @@ func (f *Finder) keepsAway(l *nodeSearch, d *snapshot.Demand, p *place) string {
 		return obstacle{kind: byShortage, key: string(short.resource)}.phrase(true, d, max(short.free, 0))
 	}
 	return ""
-}
-
-// arriving returns how many pods of a class the places that come can hold, if no other pod came.
-func (s *simulation) arriving(c *class) int {
-	sum := int64(0)
-	for _, p := range s.arrivals() {
-		if s.keepsAway(c.search, c.demand, p) != "" {
-			continue
-		}
-		if p.coming.Count == 0 {
-			return math.MaxInt32
-		}
-		sum += int64(p.coming.Count) * s.holds(p, c)
-	}
-	return int(min(sum, math.MaxInt32))
 }
 
 // declines words why the nodes that come would not take a pod either, as the end of

@@ -4,7 +4,6 @@
 package placement
 
 import (
-	"math"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -74,41 +73,5 @@ func TestDeclines_ofSeveralKindsOfNodes(t *testing.T) {
 	_, declined := f.arrive(f.search(p, p.Scheduling), p.Requests())
 	if got, want := declines(declined), "; of the new machines some do not match its node selector, some are tainted b:NoSchedule"; got != want {
 		t.Errorf("got %q, want %q", got, want)
-	}
-}
-
-// Four pods need a new machine each, or more than two have.
-func TestSimulate_countsHowManyPodsTheNewNodesHold(t *testing.T) {
-	t.Parallel()
-	for name, tt := range map[string]struct {
-		machines int
-		node     *snapshot.Node
-		pod      podOption
-		want     int
-	}{
-		"two of four cores, and pods of two":   {machines: 2, node: having(node("", "team=a:NoExecute"), 4, 16), pod: asking(2, 1), want: 4},
-		"two of four cores, and pods of three": {machines: 2, node: having(node("", "team=a:NoExecute"), 4, 16), pod: asking(3, 1), want: 2},
-		"one, and a pod of each DaemonSet":     {machines: 1, node: having(node("", "team=a:NoExecute"), 4, 16), pod: asking(1, 1), want: 2},
-		"how many come is not known":           {node: having(node("", "team=a:NoExecute"), 4, 16), pod: asking(3, 1), want: math.MaxInt32},
-		"what they have is not known":          {machines: 1, node: node("", "team=a:NoExecute"), pod: asking(3, 1), want: math.MaxInt32},
-		"none takes them":                      {machines: 2, node: having(node("", "team=b:NoExecute"), 4, 16), pod: asking(1, 1), want: 0},
-	} {
-		w := newWorld(having(node("n1"), 16, 64)).run(replicas("web", "n1", 4, tt.pod, tolerating(corev1.Toleration{Key: "team", Value: "a"}))...).
-			run(pod("agent", "n1", ownedBy("DaemonSet", "agent"), asking(2, 0)))
-		if name != "one, and a pod of each DaemonSet" {
-			w.Pods["n1"] = w.Pods["n1"][:4]
-		}
-		change := gone("n1")
-		change.Comes = []Coming{{Node: tt.node, Like: "n1", Of: "MachineSet gpu", Count: tt.machines}}
-		evicted := w.evictAll("n1")[:4]
-		out := New(w.Snapshot, change, false).Simulate(evicted, Orders, 1)
-		got := out.of(t, "web")
-		if tt.want == math.MaxInt32 {
-			if got.Arriving < tt.want {
-				t.Errorf("%s: they hold %d", name, got.Arriving)
-			}
-		} else if got.Arriving != tt.want || out.Of(evicted[0].Pod).Arriving != tt.want || got.Pending != exactly(4) {
-			t.Errorf("%s: they hold %d, want %d; %v Pending", name, got.Arriving, tt.want, got.Pending)
-		}
 	}
 }

@@ -185,8 +185,6 @@ func (s *simulation) obstacle(c *class, i int32) (o obstacle, free int64, refuse
 type stuck struct {
 	reason, brief string
 	awaits        []string
-	// arriving is how many pods of the class the nodes hold that come.
-	arriving int
 }
 
 // stuck words why a replacement is Pending, once for each class.
@@ -205,7 +203,7 @@ func (s *simulation) stuck(r *replacement) *stuck {
 		}
 	}
 	awaits, declined := s.arrive(c.search, c.demand)
-	c.stuck.awaits, c.stuck.arriving = awaits, s.arriving(c)
+	c.stuck.awaits = awaits
 	c.stuck.reason = strings.Join(slices.DeleteFunc(parts, func(part string) bool { return part == "" }), ", ")
 	if len(awaits) == 0 {
 		c.stuck.reason += declines(declined)

@@ -62,8 +62,7 @@ func (s *simulation) behind(r *replacement, w *tally) {
 		return
 	}
 	if first := r.set.pending(); first != nil {
-		why := s.stuck(first)
-		r.group.Awaits, r.group.Arriving = why.awaits, why.arriving
+		r.group.Awaits = s.stuck(first).awaits
 	}
 	r.group.Behind, r.group.PolicyUnknown = s.before(r), r.set.policyUnknown
 	w.PolicyUnknown = w.PolicyUnknown || r.set.policyUnknown

@@ -78,6 +78,8 @@ type Outcome struct {
 	// Refused counts the latter alone, and Unplaced the Missing ones without them. Again counts the Placed
 	// ones whose node evicts them again, since they tolerate a taint of it for some seconds only.
 	Placed, Pending, NotCreated, Missing, Refused, Unplaced, Preempted, Again Range
+	// Arriving counts the Missing pods that nodes take which the change brings, once these are there, and Staying the others.
+	Arriving, Staying Range
 	// Lost counts the pods that nothing recreates because of preemption: victims without a controller or with one that may
 	// create no others, replacements that Jobs do not create, since these fail by preemption, and the other pods of such
 	// Jobs. Deleted counts the latter alone. Gone has all of these pods but for those whose controllers may create others: it
@@ -172,6 +174,7 @@ func Join(outcomes ...*Outcome) *Outcome {
 		out.Placed, out.Pending, out.NotCreated = out.Placed.Plus(o.Placed), out.Pending.Plus(o.Pending), out.NotCreated.Plus(o.NotCreated)
 		out.Missing, out.Preempted = out.Missing.Plus(o.Missing), out.Preempted.Plus(o.Preempted)
 		out.Refused, out.Unplaced, out.Again = out.Refused.Plus(o.Refused), out.Unplaced.Plus(o.Unplaced), out.Again.Plus(o.Again)
+		out.Arriving, out.Staying = out.Arriving.Plus(o.Arriving), out.Staying.Plus(o.Staying)
 		out.Lost, out.Deleted, out.UnreadJobs = out.Lost.Plus(o.Lost), out.Deleted.Plus(o.Deleted), out.UnreadJobs || o.UnreadJobs
 		for pod, always := range o.Gone {
 			out.Gone[pod] = out.Gone[pod] || always
@@ -219,7 +222,7 @@ type Group struct {
 	Reason   string
 	Refusal  *Refusal
 	Awaits   []string
-	Arriving int
+	Arriving Range
 	// Behind is a pod that is there and not ready: its StatefulSet creates none after it. It is nil
 	// where none is.
 	Behind *snapshot.Pod
@@ -231,6 +234,7 @@ type Group struct {
 
 	size, placed, again, lost int
 	all, allAgain, allLost    Range
+	arriving                  Range
 }
 
 // Lost is how many of them a Job does not create that fails by preemption, at least and at most.
@@ -305,9 +309,9 @@ type WorkloadOutcome struct {
 	Reason, Brief string
 	// Refusal is why one of the Refused is not created, nil where none is.
 	Refusal *Refusal
-	// Awaits names what brings nodes that would take a Pending one, Arriving is how many such pods these hold at most.
+	// Awaits names what brings nodes that would take a Pending one, Arriving counts as that of an Outcome does.
 	Awaits   []string
-	Arriving int
+	Arriving Range
 	// PolicyUnknown is set where that of a Group is.
 	PolicyUnknown bool
 }
@@ -317,11 +321,12 @@ func (w *WorkloadOutcome) join(other *WorkloadOutcome) {
 	w.Placed, w.Pending, w.NotCreated = w.Placed.Plus(other.Placed), w.Pending.Plus(other.Pending), w.NotCreated.Plus(other.NotCreated)
 	w.Missing, w.AllPending, w.Delayed, w.Preempted = w.Missing.Plus(other.Missing), w.AllPending.Plus(other.AllPending), w.Delayed.Plus(other.Delayed), w.Preempted.Plus(other.Preempted)
 	w.Proved += other.Proved
+	w.Arriving = w.Arriving.Plus(other.Arriving)
 	w.PolicyUnknown = w.PolicyUnknown || other.PolicyUnknown
 	w.Refused, w.Unplaced, w.Refusal = w.Refused.Plus(other.Refused), w.Unplaced.Plus(other.Unplaced), cmp.Or(w.Refusal, other.Refusal)
 	w.Again, w.Lost, w.Deleted, w.JobFails = w.Again.Plus(other.Again), w.Lost.Plus(other.Lost), w.Deleted.Plus(other.Deleted), w.JobFails || other.JobFails
 	if w.Reason == "" {
-		w.Reason, w.Brief, w.Awaits, w.Arriving = other.Reason, other.Brief, other.Awaits, other.Arriving
+		w.Reason, w.Brief, w.Awaits = other.Reason, other.Brief, other.Awaits
 	}
 }
 

@@ -29,6 +29,8 @@ type tally struct {
 	// waiting counts the pods that were Pending before and still are, and those that are created instead of
 	// ones that are terminating and are Pending.
 	waiting int
+	// arriving are those that nodes take which come.
+	arriving Range
 	// stuck is a replacement that stays Pending in this order.
 	stuck *replacement
 }
@@ -37,10 +39,10 @@ type tally struct {
 func (s *simulation) collect(out *Outcome, victims map[*snapshot.Pod]int) {
 	first := out.Orders == 0
 	for _, w := range s.workloads {
-		w.placed, w.pending, w.notCreated, w.missing, w.delayed, w.preempted, w.deleted, w.waiting, w.stuck, w.refused, w.again, w.lost = 0, 0, 0, 0, 0, 0, 0, 0, nil, 0, 0, 0
+		w.placed, w.pending, w.notCreated, w.missing, w.delayed, w.preempted, w.deleted, w.waiting, w.stuck, w.refused, w.again, w.lost, w.arriving = 0, 0, 0, 0, 0, 0, 0, 0, nil, 0, 0, 0, Range{}
 	}
 	for _, g := range s.groups {
-		g.placed, g.again, g.lost = 0, 0, 0
+		g.placed, g.again, g.lost, g.arriving = 0, 0, 0, Range{}
 	}
 	others := 0
 	for _, r := range s.replacements {
@@ -91,7 +93,7 @@ func (s *simulation) collect(out *Outcome, victims map[*snapshot.Pod]int) {
 		placed, pending, notCreated, missing, refused = placed+w.placed, pending+w.pending, notCreated+w.notCreated, missing+w.missing, refused+w.refused
 		if w.stuck != nil && w.Reason == "" {
 			why := s.stuck(w.stuck)
-			w.Reason, w.Brief, w.Awaits, w.Arriving = why.reason, why.brief, why.awaits, why.arriving
+			w.Reason, w.Brief, w.Awaits = why.reason, why.brief, why.awaits
 		}
 	}
 	out.Placed.add(placed, first)
@@ -106,6 +108,7 @@ func (s *simulation) collect(out *Outcome, victims map[*snapshot.Pod]int) {
 	out.Deleted.add(len(s.deleted), first)
 	out.Again.add(again, first)
 	out.Lost.add(lost, first)
+	s.awaitNodes(out, missing, first)
 }
 
 // missing reports whether it is Pending, or is not created and might be later.
@@ -171,7 +174,7 @@ func (s *simulation) countCreated(r *replacement, w *tally) {
 		w.stuck = r
 		if r.group != nil {
 			why := s.stuck(r)
-			r.group.Reason, r.group.Awaits, r.group.Arriving = why.reason, why.awaits, why.arriving
+			r.group.Reason, r.group.Awaits = why.reason, why.awaits
 		}
 	}
 }

@@ -281,8 +281,8 @@ func (c *census) again() string {
 func (c *census) noNode() string {
 	o := &c.Outcome
 	switch {
-	case len(o.Awaits) > 0 && o.Unplaced.Min > o.Arriving:
-		return fmt.Sprintf("new machines hold %d", o.Arriving)
+	case len(o.Awaits) > 0 && o.Unplaced.Min > o.Arriving.Min:
+		return "new machines hold " + Number(o.Arriving)
 	case len(o.Awaits) > 0:
 		return "needs new machines"
 	case o.Pending.Max == 0:

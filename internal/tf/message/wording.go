@@ -340,8 +340,8 @@ func effect(total eviction.Summary, report *eviction.Report) string {
 		lost = fmt.Sprintf("lost (%s deleted by failed Jobs)", Number(deleted))
 	}
 	add(total.LostPods(), lost)
-	if total.Awaiting > 0 {
-		pending = fmt.Sprintf("pending (%d until new machines are ready)", total.Awaiting)
+	if total.Awaiting.Max > 0 {
+		pending = fmt.Sprintf("pending (%s until new machines are ready)", Number(total.Awaiting))
 	}
 	add(total.Refused, "not created")
 	add(total.Unplaced, pending)
