@@ -45,6 +45,7 @@ func (e *evaluation) report() *Report {
 	e.coverByBudgets(report.Pods)
 	e.simulating(report)
 	report.Restarting = e.restarting(set(report.Evicted()))
+	report.elsewhere, report.places = e.snapshot.Others.Evicts(), e.asked()
 	return report
 }
 
@@ -100,8 +101,10 @@ type evaluation struct {
 	daemons
 	// ended are the pods that failed Jobs delete, or may delete.
 	ended map[*snapshot.Pod]bool
-	// nodes finds places for the pods that replace those that leave. It is made when it is first needed.
-	nodes func() *placement.Finder
+	// nodes finds places for the pods that replace those that leave. It is made when it is first needed. finders are those
+	// that were made.
+	nodes   func() *placement.Finder
+	finders []*placement.Finder
 }
 
 // changedNode is a node of the change, looked up once for all of its pods.

@@ -26,6 +26,16 @@ func (r *Report) Judged() []*snapshot.Pod {
 	return append(out, outcome.Unread...)
 }
 
+// Recreates reports whether controllers may create pods in the place of evicted ones, those of others of the run included:
+// ResourceQuotas and LimitRanges decide about these.
+func (r *Report) Recreates() bool {
+	return r != nil && (r.elsewhere || slices.ContainsFunc(r.Evicted(), func(p *snapshot.Pod) bool { return p.Controller != nil }))
+}
+
+// Places reports whether the verdicts depend on what new pods request, also in the place of pods that stay: LimitRanges
+// decide about that.
+func (r *Report) Places() bool { return r != nil && r.places }
+
 // unreadElsewhere reports whether pods that the change does not evict may be replaced whose Jobs, PriorityClasses or volumes were
 // not read: they are being deleted, or one that is to be placed has a higher priority. The classes are read where an
 // evicted pod names one.

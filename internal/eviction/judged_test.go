@@ -7,6 +7,9 @@ import (
 	"strings"
 	"testing"
 
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
 )
 
@@ -62,5 +65,38 @@ func TestReport_Judged(t *testing.T) {
 	var no *Report
 	if no.Judged() != nil {
 		t.Error("no report has pods")
+	}
+}
+
+// TestReport_needsOfNewPods: ResourceQuotas and LimitRanges are read where controllers create pods in the place of evicted
+// ones, and LimitRanges alone where pods that stay could not be scheduled again.
+func TestReport_needsOfNewPods(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		pod               *snapshot.Pod
+		taint             string
+		others            *snapshot.Others
+		recreates, places bool
+	}{
+		"a pod is recreated":                    {pod: pod("web", "n1"), taint: "a:NoExecute", recreates: true, places: true},
+		"a pod without a controller is evicted": {pod: pod("web", "n1", bare), taint: "a:NoExecute"},
+		"a pod tolerates the taint":             {pod: pod("web", "n1", tolerating(corev1.Toleration{Operator: corev1.TolerationOpExists})), taint: "a:NoExecute"},
+		"a pod stays":                           {pod: pod("web", "n1"), taint: "a:NoSchedule", places: true},
+		"there is none on the node":             {pod: pod("web", "n2"), taint: "a:NoExecute"},
+		"others of the run evict pods": {
+			pod: pod("web", "n2"), taint: "a:NoSchedule", recreates: true,
+			others: &snapshot.Others{Evicted: map[string]map[types.UID]snapshot.Departure{"n2": {"uid": {}}}},
+		},
+	} {
+		s := newWorld(having(node("n1"), 9, 9), having(node("n2"), 4, 4)).run(tt.pod).Beside(tt.others)
+		report := Evaluate(s, tainting("n1", tt.taint), ComparisonOff)
+		for what, one := range map[string]*Report{"": report, " once joined": Join(report)} {
+			if one.Recreates() != tt.recreates || one.Places() != tt.places {
+				t.Errorf("%s%s: pods are recreated %t, placed %t", name, what, one.Recreates(), one.Places())
+			}
+		}
+	}
+	if none := (*Report)(nil); none.Recreates() || none.Places() {
+		t.Error("no report needs anything")
 	}
 }

@@ -92,9 +92,14 @@ func (e *evaluation) placing() placement.Scenario {
 // pods stay none is needed.
 func (e *evaluation) finder() func() *placement.Finder {
 	return sync.OnceValue(func() *placement.Finder {
-		return placement.New(e.snapshot, e.placing(), e.comparison == ComparisonOn)
+		f := placement.New(e.snapshot, e.placing(), e.comparison == ComparisonOn)
+		e.finders = append(e.finders, f)
+		return f
 	})
 }
+
+// asked reports whether it was asked what new pods request.
+func (e *evaluation) asked() bool { return slices.ContainsFunc(e.finders, (*placement.Finder).Asked) }
 
 // beside adds what others change.
 func (e *evaluation) beside(c placement.Scenario) placement.Scenario {

@@ -40,5 +40,6 @@ func Repin(s *snapshot.Snapshot, pods []*snapshot.Pod, selector map[string]strin
 	report = Join(report) // It sorts.
 	e.coverByBudgets(report.Pods)
 	e.simulating(report)
+	report.elsewhere, report.places = e.snapshot.Others.Evicts(), e.asked()
 	return report
 }

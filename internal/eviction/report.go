@@ -32,6 +32,8 @@ type Report struct {
 
 	// unreadElsewhere is set where pods that the change does not evict may be replaced whose Jobs or PriorityClasses were not read.
 	unreadElsewhere bool
+	// elsewhere is set where others of the run evict pods, places where it was asked which nodes take new pods.
+	elsewhere, places bool
 	// unread is set where a changed node is none of those whose pods were read.
 	unread bool
 	// does is what the change does to nodes.
@@ -49,6 +51,7 @@ func Join(reports ...*Report) *Report {
 		out.Deletes = out.Deletes && r.Deletes
 		out.Nodes, out.Gaps = append(out.Nodes, r.Nodes...), append(out.Gaps, r.Gaps...)
 		out.unread, out.UnknownJobs = out.unread || r.unread, out.UnknownJobs || r.UnknownJobs
+		out.elsewhere, out.places = out.elsewhere || r.elsewhere, out.places || r.places
 		out.Restarting = joinRestarting(out.Restarting, r.Restarting)
 		out.does, out.Ended, out.unreadElsewhere = out.does.And(r.does), joinEnded(out.Ended, r.Ended), out.unreadElsewhere || r.unreadElsewhere
 		for _, v := range r.Pods {

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"reflect"
+	"slices"
 	"sync"
 	"time"
 
@@ -14,11 +15,14 @@ import (
 )
 
 // allowances are what PodDisruptionBudgets, ResourceQuotas and LimitRanges allow. Controllers count anew with each pod that
-// comes or goes, so that they are listed again for a decision in the middle of an apply.
+// comes or goes, so that they are listed again for a decision in the middle of an apply. ResourceQuotas and LimitRanges
+// decide about new pods alone: they are not read before a change needs them.
 type allowances struct {
 	budgets snapshot.Budgets
 	quotas  snapshot.Quotas
 	ranges  snapshot.LimitRanges
+	// readQuotas and readRanges tell lists that may not be read from those that were not needed so far.
+	readQuotas, readRanges bool
 }
 
 // listedAllowances are those that were listed last.
@@ -26,9 +30,11 @@ type listedAllowances struct {
 	listing sync.Mutex
 	mu      sync.Mutex
 	now     allowances
-	// at is zero before the first list. times counts the lists that differ from the one before.
+	// at is zero before the first list of PodDisruptionBudgets. times counts the lists that differ from the one before.
 	at    time.Time
 	times int
+	// quotas and ranges are the first lists.
+	quotas, ranges once[bool]
 }
 
 func (l *listedAllowances) known() (now allowances, times int) {
@@ -37,8 +43,22 @@ func (l *listedAllowances) known() (now allowances, times int) {
 	return l.now, l.times
 }
 
-// listAllowances lists them. Errors: those of the API server, of which ErrForbidden is about PodDisruptionBudgets alone.
+// note keeps what was listed, and nothing else: another list may have ended meanwhile.
+func (l *listedAllowances) note(edit func(*allowances)) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	next := l.now
+	if edit(&next); !reflect.DeepEqual(l.now, next) {
+		l.now = next
+		l.times++
+	}
+}
+
+// listAllowances lists PodDisruptionBudgets, and those of the others that were read before. Errors: those of the API
+// server, of which ErrForbidden is about PodDisruptionBudgets alone.
 func (c *Cluster) listAllowances(ctx context.Context) error {
+	l := &c.allowances
+	before, _ := l.known()
 	next := allowances{budgets: snapshot.Budgets{}}
 	var forbidden error
 	err := parallel(
@@ -51,26 +71,71 @@ func (c *Cluster) listAllowances(ctx context.Context) error {
 			return nil
 		},
 		func() (err error) {
-			next.quotas, err = c.quotas(ctx)
+			if before.readQuotas {
+				next.quotas, err = c.quotas(ctx)
+			}
 			return err
 		},
 		func() (err error) {
-			next.ranges, err = c.limitRanges(ctx)
+			if before.readRanges {
+				next.ranges, err = c.limitRanges(ctx)
+			}
 			return err
 		},
 	)
 	if err != nil {
 		return err
 	}
-	l := &c.allowances
+	l.note(func(now *allowances) {
+		now.budgets = next.budgets
+		if before.readQuotas {
+			now.quotas = next.quotas
+		}
+		if before.readRanges {
+			now.ranges = next.ranges
+		}
+	})
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.at.IsZero() || !reflect.DeepEqual(l.now, next) {
-		l.now = next
-		l.times++
-	}
 	l.at = time.Now()
 	return forbidden
+}
+
+// learnAllowances lists ResourceQuotas and LimitRanges once a change needs them, each once, and reports whether snapshots
+// have more than this one. Without the right to list them, they stay nil.
+func (c *Cluster) learnAllowances(ctx context.Context, s *snapshot.Snapshot, needs Needs) (learned bool, err error) {
+	recreates := needs.Recreates || slices.ContainsFunc(needs.Evicted, func(p *snapshot.Pod) bool { return p.Controller != nil })
+	if !recreates && !needs.Places {
+		return false, nil
+	}
+	l := &c.allowances
+	lists := []func() error{func() error {
+		_, err := l.ranges.get(ctx, func() (bool, error) {
+			ranges, err := c.limitRanges(ctx)
+			if err == nil {
+				l.note(func(now *allowances) { now.ranges, now.readRanges = ranges, true })
+			}
+			return true, err
+		})
+		return err
+	}}
+	if recreates {
+		lists = append(lists, func() error {
+			_, err := l.quotas.get(ctx, func() (bool, error) {
+				quotas, err := c.quotas(ctx)
+				if err == nil {
+					l.note(func(now *allowances) { now.quotas, now.readQuotas = quotas, true })
+				}
+				return true, err
+			})
+			return err
+		})
+	}
+	if err := parallel(lists...); err != nil {
+		return false, err
+	}
+	now, _ := l.known()
+	return s.LimitRanges == nil && now.ranges != nil || recreates && s.Quotas == nil && now.quotas != nil, nil
 }
 
 // refreshAllowances lists them again where that was done a while ago.

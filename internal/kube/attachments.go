@@ -15,51 +15,6 @@ import (
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
 )
 
-// Judge calls judge with a snapshot, and again with newer ones that have what the pods that it returns, and those
-// that wait for a node, need: the limits of CSI volumes, where they have such volumes, and storage, where they have
-// claims that no volume is bound to. A waiting pod that no node can attach the volumes of preempts no other. Of evicted pods
-// of StatefulSets it needs the podManagementPolicy, of those of Jobs the Job, and of those that name a PriorityClass
-// all of these. It does so three times at most: in a cluster that changes, other pods may need more each time. It returns
-// the last snapshot. Snapshots of this process have all of this from then on.
-// Errors: those of the API server.
-func (c *Cluster) Judge(ctx context.Context, s *snapshot.Snapshot, judge func(*snapshot.Snapshot) []*snapshot.Pod) (*snapshot.Snapshot, error) {
-	return c.JudgeBound(ctx, s, func(s *snapshot.Snapshot) (evicted, bound []*snapshot.Pod) { return judge(s), nil })
-}
-
-// JudgeBound is Judge for a change that also replaces pods by rollouts: of these, it reads what their volumes need alone.
-func (c *Cluster) JudgeBound(ctx context.Context, s *snapshot.Snapshot, judge func(*snapshot.Snapshot) (evicted, bound []*snapshot.Pod)) (*snapshot.Snapshot, error) {
-	for range 3 {
-		evicted, bound := judge(s)
-		learned, err := c.learnNeeds(ctx, s, evicted, bound)
-		if err != nil || !learned {
-			return s, err
-		}
-		if s, err = c.Snapshot(ctx); err != nil {
-			return s, err
-		}
-	}
-	judge(s)
-	return s, nil
-}
-
-// learnNeeds reads what these pods need, and reports whether snapshots have more from now on.
-func (c *Cluster) learnNeeds(ctx context.Context, s *snapshot.Snapshot, evicted, bound []*snapshot.Pod) (learned bool, err error) {
-	volumes, err := c.learnVolumes(ctx, s, slices.Concat(evicted, bound))
-	if err != nil {
-		return false, err
-	}
-	policies, err := c.learnPolicies(ctx, s, evicted)
-	if err != nil {
-		return false, err
-	}
-	priorities, err := c.learnPriorities(ctx, s, evicted)
-	if err != nil {
-		return false, err
-	}
-	jobs, err := c.learnJobs(ctx, s, evicted)
-	return volumes || policies || priorities || jobs, err
-}
-
 // learnVolumes reports whether snapshots have more from now on.
 func (c *Cluster) learnVolumes(ctx context.Context, s *snapshot.Snapshot, replaced []*snapshot.Pod) (learned bool, err error) {
 	if len(replaced) == 0 {

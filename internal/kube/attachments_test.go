@@ -81,9 +81,9 @@ func TestJudge_readsLimitsOfVolumesWherePodsToPlaceHaveSome(t *testing.T) {
 			api.requests()
 			times := 0
 			for range 2 {
-				s, err = c.Judge(t.Context(), s, func(*snapshot.Snapshot) []*snapshot.Pod {
+				s, err = c.Judge(t.Context(), s, func(*snapshot.Snapshot) Needs {
 					times++
-					return []*snapshot.Pod{{Namespace: "shop", Claims: tt.claims}}
+					return Needs{Evicted: []*snapshot.Pod{{Namespace: "shop", Claims: tt.claims}}}
 				})
 				if err != nil {
 					t.Fatal(err)

@@ -46,7 +46,7 @@ func TestJudge_givesClaimTemplatesTheDefaultClass(t *testing.T) {
 			pod := inSet("db", "db-0", tt.claim)
 			pod.Namespace = "shop"
 			for _, needs := range []*snapshot.Pod{&pod, {Namespace: "shop", Claims: []string{"limited"}}} {
-				if s, err = c.Judge(t.Context(), s, func(*snapshot.Snapshot) []*snapshot.Pod { return []*snapshot.Pod{needs} }); err != nil {
+				if s, err = c.Judge(t.Context(), s, func(*snapshot.Snapshot) Needs { return Needs{Evicted: []*snapshot.Pod{needs}} }); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -91,7 +91,7 @@ func TestJudge_readsClaimsThatBindPodsThatWait(t *testing.T) {
 		t.Fatal(err)
 	}
 	pod := &snapshot.Pod{Namespace: "shop", UID: "pod", Ephemeral: true}
-	if s, err = c.Judge(t.Context(), s, func(*snapshot.Snapshot) []*snapshot.Pod { return []*snapshot.Pod{pod} }); err != nil {
+	if s, err = c.Judge(t.Context(), s, func(*snapshot.Snapshot) Needs { return Needs{Evicted: []*snapshot.Pod{pod}} }); err != nil {
 		t.Fatal(err)
 	}
 	if got := s.VolumesOf(pod); len(got) != 1 || got[0].Name != "pv-of-pod" || s.Storage.Classes != nil {

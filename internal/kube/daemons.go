@@ -81,7 +81,8 @@ func (c *Cluster) noteTemplates(listed map[types.UID]listedDaemon) {
 
 // SnapshotToDecide is Snapshot for a decision in the middle of an apply: other resources
 // of the run, and other tools, may have changed the templates of DaemonSets since they
-// were listed, and what PodDisruptionBudgets, quotas and LimitRanges allow. What was listed a moment ago is not listed again.
+// were listed, and what PodDisruptionBudgets allow, and the ResourceQuotas and LimitRanges that were read. What was listed a
+// moment ago is not listed again.
 func (c *Cluster) SnapshotToDecide(ctx context.Context) (*snapshot.Snapshot, error) {
 	if err := parallel(
 		func() error { return c.refreshTemplates(ctx) },

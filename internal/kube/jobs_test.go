@@ -60,14 +60,14 @@ func TestJudge_readsTheJobsOfEvictedPods(t *testing.T) {
 				api.Add(&batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: "a", Name: name, UID: types.UID("a" + name)}, Spec: batchv1.JobSpec{BackoffLimit: limit}})
 			}
 			c := api.connect(t)
-			s, err := c.Snapshot(t.Context())
+			s, err := recreating(t, c)
 			if err != nil {
 				t.Fatal(err)
 			}
 			api.requests()
 			api.fault = tt.fault
 			for range 2 {
-				if s, err = c.Judge(t.Context(), s, func(*snapshot.Snapshot) []*snapshot.Pod { return tt.evicted }); err != nil {
+				if s, err = c.Judge(t.Context(), s, func(*snapshot.Snapshot) Needs { return Needs{Evicted: tt.evicted} }); err != nil {
 					t.Fatal(err)
 				}
 				if diff := cmp.Diff(tt.requests, api.requests()); diff != "" {

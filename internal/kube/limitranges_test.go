@@ -23,7 +23,7 @@ func TestSnapshot_keepsOfLimitRangesWhatIsAboutPods(t *testing.T) {
 		for name, limits := range map[string][]corev1.LimitRangeItem{"b": {claims, containers}, "a": {{Type: corev1.LimitTypePod, Max: quantities("cpu", "4")}}, "claims": {claims}} {
 			api.Add(&corev1.LimitRange{ObjectMeta: metav1.ObjectMeta{Namespace: "app", Name: name}, Spec: corev1.LimitRangeSpec{Limits: limits}})
 		}
-		s, err := api.connect(t).Snapshot(t.Context())
+		s, err := recreating(t, api.connect(t))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -42,7 +42,7 @@ func TestSnapshot_withoutPermissionToListLimitRangesHasNone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		api := town()
 		api.fault = onLists(403, "limitranges")
-		s, err := api.connect(t).Snapshot(t.Context())
+		s, err := recreating(t, api.connect(t))
 		if err != nil || s.LimitRanges != nil || len(s.Gaps) > 0 {
 			t.Errorf("got %v, LimitRanges %v, gaps %q", err, s.LimitRanges, s.Gaps)
 		}

@@ -112,7 +112,7 @@ func TestJudge_readsStorageWhereClaimsHaveNoVolume(t *testing.T) {
 				return map[bool]fakeapi.Fault{true: 403}[tt.forbidden != "" && r.Resource == tt.forbidden]
 			}
 			c := api.connect(t)
-			s, err := c.Snapshot(t.Context())
+			s, err := recreating(t, c)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -120,9 +120,9 @@ func TestJudge_readsStorageWhereClaimsHaveNoVolume(t *testing.T) {
 			tt.pod.Namespace = "shop"
 			times := 0
 			for range 2 {
-				if s, err = c.Judge(t.Context(), s, func(*snapshot.Snapshot) []*snapshot.Pod {
+				if s, err = c.Judge(t.Context(), s, func(*snapshot.Snapshot) Needs {
 					times++
-					return []*snapshot.Pod{&tt.pod}
+					return Needs{Evicted: []*snapshot.Pod{&tt.pod}}
 				}); err != nil {
 					t.Fatal(err)
 				}
@@ -178,8 +178,8 @@ func TestJudge_readsMoreOfTheStorageWhenALaterPodNeedsIt(t *testing.T) {
 		{"limited", []string{"GET csidrivers 200", "GET csistoragecapacities 200", "GET csinodes 200"}},
 		{"static", nil},
 	} {
-		if s, err = c.Judge(t.Context(), s, func(*snapshot.Snapshot) []*snapshot.Pod {
-			return []*snapshot.Pod{{Namespace: "shop", Claims: []string{step.claim}}}
+		if s, err = c.Judge(t.Context(), s, func(*snapshot.Snapshot) Needs {
+			return Needs{Evicted: []*snapshot.Pod{{Namespace: "shop", Claims: []string{step.claim}}}}
 		}); err != nil {
 			t.Fatal(err)
 		}
@@ -272,7 +272,7 @@ func TestStorage_attachesVolumesThatAreMade(t *testing.T) {
 		{Namespace: "shop", Ephemeral: true, UID: "pod", Node: "n1"}, {Namespace: "shop", Claims: []string{"plain"}},
 		{Namespace: "shop", Claims: []string{"static"}}, {Namespace: "shop", Claims: []string{"at-once"}},
 	}
-	if s, err = c.Judge(t.Context(), s, func(*snapshot.Snapshot) []*snapshot.Pod { return pods }); err != nil {
+	if s, err = c.Judge(t.Context(), s, func(*snapshot.Snapshot) Needs { return Needs{Evicted: pods} }); err != nil {
 		t.Fatal(err)
 	}
 	for i, want := range [][]*snapshot.CSIVolume{{{Driver: "lvm", Handle: "1"}}, {{Driver: "nfs", Handle: "shop/plain"}}, nil, nil} {

@@ -53,14 +53,14 @@ func TestJudge_readsThePriorityClassesThatEvictedPodsName(t *testing.T) {
 				api.Add(class)
 			}
 			c := api.connect(t)
-			s, err := c.Snapshot(t.Context())
+			s, err := recreating(t, c)
 			if err != nil {
 				t.Fatal(err)
 			}
 			api.requests()
 			api.fault = tt.fault
 			for range 2 {
-				if s, err = c.Judge(t.Context(), s, func(*snapshot.Snapshot) []*snapshot.Pod { return []*snapshot.Pod{tt.evicted} }); err != nil {
+				if s, err = c.Judge(t.Context(), s, func(*snapshot.Snapshot) Needs { return Needs{Evicted: []*snapshot.Pod{tt.evicted}} }); err != nil {
 					t.Fatal(err)
 				}
 				if diff := cmp.Diff(tt.requests, api.requests()); diff != "" {
@@ -85,17 +85,17 @@ func TestJudge_looksAgainWhileMoreIsNeeded(t *testing.T) {
 			api.Add(&batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: "a", Name: name, UID: types.UID(name)}, Spec: batchv1.JobSpec{BackoffLimit: new(int32(0))}})
 		}
 		c := api.connect(t)
-		s, err := c.Snapshot(t.Context())
+		s, err := recreating(t, c)
 		if err != nil {
 			t.Fatal(err)
 		}
 		judged := 0
-		s, err = c.Judge(t.Context(), s, func(s *snapshot.Snapshot) []*snapshot.Pod {
+		s, err = c.Judge(t.Context(), s, func(s *snapshot.Snapshot) Needs {
 			judged++
 			name := fmt.Sprint("job-", len(s.Jobs))
 			p := podOf("a", name)
 			p.Controller = &snapshot.Controller{Owner: snapshot.Owner{Group: "batch", Kind: "Job", Name: name}, UID: types.UID(name)}
-			return []*snapshot.Pod{p}
+			return Needs{Evicted: []*snapshot.Pod{p}}
 		})
 		if err != nil || judged != want || len(s.Jobs) != want-1 {
 			t.Errorf("with %d Jobs, %d are read in %d turns, want %d: %v", most, len(s.Jobs), judged, want, err)

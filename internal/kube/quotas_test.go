@@ -45,7 +45,7 @@ func TestSnapshot_keepsOfResourceQuotasWhatLimitsPods(t *testing.T) {
 				},
 			})
 		}
-		s, err := api.connect(t).Snapshot(t.Context())
+		s, err := recreating(t, api.connect(t))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -81,7 +81,7 @@ func TestSnapshot_withoutPermissionToListResourceQuotasHasNone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		api := town()
 		api.fault = onLists(403, "resourcequotas")
-		s, err := api.connect(t).Snapshot(t.Context())
+		s, err := recreating(t, api.connect(t))
 		if err != nil || s.Quotas != nil || len(s.Gaps) > 0 {
 			t.Errorf("got %v, quotas %v, gaps %q", err, s.Quotas, s.Gaps)
 		}

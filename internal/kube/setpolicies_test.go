@@ -72,13 +72,13 @@ func TestJudge_readsThePodManagementPolicyOfEvictedPods(t *testing.T) {
 				api.Add(set)
 			}
 			c := api.connect(t)
-			if _, err := c.Snapshot(t.Context()); err != nil {
+			if _, err := recreating(t, c); err != nil {
 				t.Fatal(err)
 			}
 			for _, p := range append(tt.stay, tt.evicted...) {
 				c.pods.offer(p)
 			}
-			s, err := c.Snapshot(t.Context())
+			s, err := recreating(t, c)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -86,9 +86,9 @@ func TestJudge_readsThePodManagementPolicyOfEvictedPods(t *testing.T) {
 			api.fault = tt.fault
 			times := 0
 			for range 2 {
-				if s, err = c.Judge(t.Context(), s, func(*snapshot.Snapshot) []*snapshot.Pod {
+				if s, err = c.Judge(t.Context(), s, func(*snapshot.Snapshot) Needs {
 					times++
-					return tt.evicted
+					return Needs{Evicted: tt.evicted}
 				}); err != nil {
 					t.Fatal(err)
 				}
@@ -119,14 +119,14 @@ func TestJudge_takesThePodManagementPolicyFromTheListForClaims(t *testing.T) {
 	t.Parallel()
 	api := withStorage()
 	c := api.connect(t)
-	s, err := c.Snapshot(t.Context())
+	s, err := recreating(t, c)
 	if err != nil {
 		t.Fatal(err)
 	}
 	api.requests()
 	evicted := inSet("db", "db-1", "data-db-1")
 	evicted.Namespace = "shop"
-	if s, err = c.Judge(t.Context(), s, func(*snapshot.Snapshot) []*snapshot.Pod { return []*snapshot.Pod{&evicted} }); err != nil {
+	if s, err = c.Judge(t.Context(), s, func(*snapshot.Snapshot) Needs { return Needs{Evicted: []*snapshot.Pod{&evicted}} }); err != nil {
 		t.Fatal(err)
 	}
 	sets := 0

@@ -27,8 +27,8 @@ import (
 )
 
 // surroundings are what verdicts need beside nodes, pods and the templates of DaemonSets.
-// They are read once: they change the wording of a verdict, not the verdict. What PodDisruptionBudgets, quotas and LimitRanges
-// allow is apart.
+// They are read once: they change the wording of a verdict, not the verdict. What PodDisruptionBudgets, ResourceQuotas and
+// LimitRanges allow is apart.
 type surroundings struct {
 	parents map[types.UID]snapshot.Owner
 	// listed holds every controller that was looked at for it.
@@ -57,8 +57,8 @@ type moment struct {
 }
 
 // Snapshot returns the cluster as it is known now. The first call lists nodes,
-// pods, PodDisruptionBudgets, ResourceQuotas, LimitRanges, volumes with their claims, DaemonSets, the owners of pods and
-// what admission gives to them; later ones send nothing.
+// pods, PodDisruptionBudgets, volumes with their claims, DaemonSets, the owners of pods and
+// what admission gives to them; later ones send nothing. What evicted pods need beside these is read by Judge.
 func (c *Cluster) Snapshot(ctx context.Context) (*snapshot.Snapshot, error) {
 	if err := parallel(
 		func() error { return c.nodes.load(ctx) },

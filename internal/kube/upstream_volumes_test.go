@@ -131,7 +131,7 @@ func (c *driversCase) placed(t *testing.T) bool {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err = cluster.Judge(t.Context(), s, func(s *snapshot.Snapshot) []*snapshot.Pod { return s.Pods["left"] })
+	s, err = cluster.Judge(t.Context(), s, func(s *snapshot.Snapshot) Needs { return Needs{Evicted: s.Pods["left"]} })
 	if err != nil {
 		t.Fatal(err)
 	}

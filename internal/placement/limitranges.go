@@ -66,6 +66,9 @@ func (f *Finder) prioritize(one *admitted) {
 	one.refusal = cmp.Or(one.refusal, &Refusal{PriorityClass: before.PriorityClass})
 }
 
+// Asked reports whether it was asked what a new pod requests, which depends on LimitRanges.
+func (f *Finder) Asked() bool { return len(f.admissions) > 0 }
+
 // NewDemand returns what a new pod in the place of this one asks for, with what LimitRanges and PriorityClasses add.
 func (f *Finder) NewDemand(pod *snapshot.Pod) *snapshot.Demand { return f.admitted(pod).demand }
 

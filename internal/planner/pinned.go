@@ -132,6 +132,19 @@ func wantsOf(w *workload.Workload, key snapshot.WorkloadKey) int {
 	return 0
 }
 
+// Recreates reports whether pods are recreated: evicted ones, those of rollouts of machines that go on included, or those
+// of templates that are written.
+func (p Plan) Recreates() bool {
+	return slices.ContainsFunc(p.Steps, func(s Step) bool {
+		return s.Report.Recreates() || s.begins().Recreates() || s.Workload != nil && s.Kind != Wait && s.Template()
+	})
+}
+
+// Places reports whether verdicts depend on what new pods request.
+func (p Plan) Places() bool {
+	return slices.ContainsFunc(p.Steps, func(s Step) bool { return s.Report.Places() || s.begins().Places() })
+}
+
 // Bound returns the pods with claims whose replacements come to require more labels.
 func (p Plan) Bound() []*snapshot.Pod {
 	var out []*snapshot.Pod

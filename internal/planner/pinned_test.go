@@ -98,6 +98,9 @@ func TestPins(t *testing.T) {
 			if diff := cmp.Diff(tt.want, got); diff != "" {
 				t.Error(diff)
 			}
+			if !plan.Recreates() || (Plan{}).Recreates() {
+				t.Error("new pods of a rollout are created, and none without a step")
+			}
 			if bound := len(plan.Bound()); bound != tt.bound || missing.Min != tt.missing[0] || missing.Max != tt.missing[1] {
 				t.Errorf("%d pods with claims, %v missing", bound, missing)
 			}

@@ -71,9 +71,9 @@ func (w WhatIf) Evaluate(s *snapshot.Snapshot, sets []machineset.Observed, compa
 // those of the API server.
 func (w WhatIf) Judge(ctx context.Context, cluster *kube.Cluster, s *snapshot.Snapshot, sets []machineset.Observed, comparison eviction.Comparison, atOnce int) (WhatIf, error) {
 	out := w
-	_, err := cluster.Judge(ctx, s, func(s *snapshot.Snapshot) []*snapshot.Pod {
+	_, err := cluster.Judge(ctx, s, func(s *snapshot.Snapshot) kube.Needs {
 		out = w.Evaluate(s, sets, comparison, atOnce)
-		return out.Report.Judged()
+		return kube.Needs{Evicted: out.Report.Judged(), Recreates: out.Report.Recreates(), Places: out.Report.Places()}
 	})
 	return out, err
 }

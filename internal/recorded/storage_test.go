@@ -38,10 +38,10 @@ func judged(t *testing.T, c *kube.Cluster) (*eviction.Report, *snapshot.Snapshot
 		t.Fatal(err)
 	}
 	var report *eviction.Report
-	s, err = c.Judge(t.Context(), s, func(s *snapshot.Snapshot) []*snapshot.Pod {
+	s, err = c.Judge(t.Context(), s, func(s *snapshot.Snapshot) kube.Needs {
 		change := planner.WhatIf(s.SortedNodes(), planner.Target{Selector: pool}, []corev1.Taint{{Key: "k", Effect: corev1.TaintEffectNoExecute}}, nil)
 		report = eviction.Evaluate(s, change, eviction.ComparisonOff)
-		return report.Evicted()
+		return kube.Needs{Evicted: report.Evicted()}
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -15,10 +15,10 @@ import (
 // of the cluster than the snapshot has. Errors: those of the API server.
 func Ordered(ctx context.Context, cluster *kube.Cluster, s *snapshot.Snapshot, order func(*snapshot.Snapshot) planner.Plan) (planner.Plan, *snapshot.Snapshot, error) {
 	var plan planner.Plan
-	s, err := cluster.JudgeBound(ctx, s, func(s *snapshot.Snapshot) (evicted, bound []*snapshot.Pod) {
+	s, err := cluster.Judge(ctx, s, func(s *snapshot.Snapshot) kube.Needs {
 		plan = order(s)
 		_, report := plan.Impact()
-		return report.Judged(), plan.Bound()
+		return kube.Needs{Evicted: report.Judged(), Bound: plan.Bound(), Recreates: plan.Recreates(), Places: plan.Places()}
 	})
 	return plan, s, err
 }

@@ -47,9 +47,10 @@ type Snapshot struct {
 	// Jobs are those of evicted pods by UID, once they were read.
 	Jobs    map[types.UID]*Job
 	Budgets Budgets
-	// Quotas are ResourceQuotas, nil where they were not read.
+	// Quotas are ResourceQuotas, nil where they were not read: no pod is recreated, or there is no right to.
 	Quotas Quotas
-	// LimitRanges are those of containers and pods, nil where they were not read.
+	// LimitRanges are those of containers and pods, nil where they were not read: no new pod is placed, or there is no right
+	// to.
 	LimitRanges LimitRanges
 	// PriorityClasses are nil where they were not read.
 	PriorityClasses PriorityClasses

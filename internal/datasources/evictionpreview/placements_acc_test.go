@@ -349,9 +349,9 @@ func (p *places) simulate(tainted []string) *placement.Outcome {
 	}
 	var report *eviction.Report
 	judged := s
-	_, err = cluster.Judge(p.t.Context(), s, func(s *snapshot.Snapshot) []*snapshot.Pod {
+	_, err = cluster.Judge(p.t.Context(), s, func(s *snapshot.Snapshot) kube.Needs {
 		judged, report = s, eviction.Evaluate(s, change, eviction.ComparisonOff)
-		return report.Judged()
+		return kube.Needs{Evicted: report.Judged()}
 	})
 	p.must(err)
 	p.failing(report)

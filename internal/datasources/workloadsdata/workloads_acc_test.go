@@ -320,7 +320,7 @@ output "told" {
 	for _, r := range audit.Requests() {
 		count[r.String()]++
 	}
-	want := map[string]int{"list nodes": 1, "list pods": 1, "list daemonsets": 1, "list replicasets": 1, "list jobs": 1, "list poddisruptionbudgets": 1, "list mutatingadmissionpolicies": 1, "list persistentvolumes": 1, "list resourcequotas": 1, "list limitranges": 1}
+	want := map[string]int{"list nodes": 1, "list pods": 1, "list daemonsets": 1, "list replicasets": 1, "list jobs": 1, "list poddisruptionbudgets": 1, "list mutatingadmissionpolicies": 1, "list persistentvolumes": 1}
 	if diff := cmp.Diff(want, count); diff != "" {
 		t.Errorf("other requests of one plan: %s", diff)
 	}

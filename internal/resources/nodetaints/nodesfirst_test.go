@@ -44,7 +44,7 @@ func requested(t *testing.T, phase string, audit *acctest.Audit) (total int, cou
 }
 
 // TestNodeTaints_plansReadChangedNodesFirst counts requests of plans in a cluster of 1,000 nodes and
-// 30,000 pods. Reading all pods takes 26.
+// 30,000 pods. Reading all pods takes 24.
 func TestNodeTaints_plansReadChangedNodesFirst(t *testing.T) {
 	t.Parallel()
 	acctest.TooLong(t)
@@ -59,11 +59,11 @@ func TestNodeTaints_plansReadChangedNodesFirst(t *testing.T) {
 		}{
 			{"one node, no pod evicted", "one", "dedicated=gpu:NoExecute", "", 2, 4},
 			{"ten nodes, no pod evicted", "ten", "dedicated=gpu:NoExecute", "", 11, 13},
-			{"half of the nodes, no pod evicted", "half", "dedicated=gpu:NoExecute", "", 16, 26},
-			{"all nodes, no pod evicted", "all", "dedicated=gpu:NoExecute", "", 16, 26},
+			{"half of the nodes, no pod evicted", "half", "dedicated=gpu:NoExecute", "", 16, 24},
+			{"all nodes, no pod evicted", "all", "dedicated=gpu:NoExecute", "", 16, 24},
 			{"one node, pods could not be scheduled again there", "one", "other=x:NoSchedule", "", 4, 7},
-			{"one node, pods evicted", "one", "other=x:NoExecute", "evicts 30 pods", 18, 28},
-			{"ten nodes, pods evicted", "last", "dedicated=gpu:NoExecute", "evicts 300 pods", 27, 37},
+			{"one node, pods evicted", "one", "other=x:NoExecute", "evicts 30 pods", 18, 26},
+			{"ten nodes, pods evicted", "last", "dedicated=gpu:NoExecute", "evicts 300 pods", 27, 35},
 		} {
 			audit.Reset()
 			tf := &acctest.Terraform{Provider: provider}

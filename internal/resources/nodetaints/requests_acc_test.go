@@ -14,10 +14,10 @@ import (
 const (
 	manyNodes = 200
 
-	// maxPlanRequests is what a plan may need, whatever the number of nodes and
+	// maxPlanRequests is what a plan that evicts no pod may need, whatever the number of nodes and
 	// resources; maxApplyRequests what the apply phase may. In a plan, resources of one node each ask how many
 	// pods there are beside that: as many nodes could have more than a list of these is worth.
-	maxPlanRequests  = 14
+	maxPlanRequests  = 12
 	maxApplyRequests = manyNodes*105/100 + 12
 )
 

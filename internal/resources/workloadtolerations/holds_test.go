@@ -154,3 +154,29 @@ func TestWorkloadTolerations_pausedInTheMiddleOfTheWait(t *testing.T) {
 		s.wantPods("web", 2, "team=a:NoExecute", "Deployment")
 	})
 }
+
+// The plan reads for the new pods of a rollout what admission may refuse of them, though it evicts none, and reads nothing of
+// it where no template changes.
+func TestWorkloadTolerations_plansReadQuotasForRollouts(t *testing.T) {
+	t.Parallel()
+	inShop(t, func(t *testing.T, s *shop) {
+		config := s.manage(s.make("Deployment", "web", 2, "foreign*", nil), "team=a:NoExecute", nil)
+		audit, provider := s.c.Audit(t)
+		i, tf := s.fresh(), &acctest.Terraform{Provider: provider}
+		for want, phase := range []string{"plan that changes nothing", "plan that restarts pods"} {
+			if want == 0 {
+				s.apply(i, config)
+			} else {
+				config["tolerations"] = acctest.TolerationObjects(t, "team=b:NoExecute")
+			}
+			audit.Reset()
+			if d := tf.Plan(t, i, config).Diagnostics; d.Errors() != "" {
+				t.Fatal(d.Errors())
+			}
+			count := acctest.Counted(t, phase, audit.Requests())
+			if count["list resourcequotas"] != want || count["list limitranges"] != want {
+				t.Errorf("%s: %v", phase, count)
+			}
+		}
+	})
+}

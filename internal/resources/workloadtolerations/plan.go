@@ -78,13 +78,12 @@ func (r *workloadTolerations) Preview(ctx context.Context, c change, diags *diag
 	} else {
 		warnAbandoned(desired, observed, diags)
 	}
-	snapshot, err := r.Data.Cluster.Snapshot(ctx)
+	plan, snapshot, err := r.ordered(ctx, observed.change(desired))
 	if err != nil {
 		r.note(desired, observed, nil)
 		r.noPreview(desired, err, diags)
 		return
 	}
-	plan := planner.Order(snapshot, observed.change(desired), r.Data.Comparison)
 	rollout.Worded(ctx, plan)
 	r.note(desired, observed, &plan)
 	if len(plan.Conflicts) > 0 {
@@ -104,6 +103,15 @@ func (r *workloadTolerations) Preview(ctx context.Context, c change, diags *diag
 		}
 		warnLeft(desired, observed, own, diags)
 	}
+}
+
+// ordered returns the plan of a change and the cluster that it is made of, with what new pods of its workloads need.
+func (r *workloadTolerations) ordered(ctx context.Context, change planner.Change) (planner.Plan, *snapshot.Snapshot, error) {
+	s, err := r.Data.Cluster.Snapshot(ctx)
+	if err != nil {
+		return planner.Plan{}, nil, err
+	}
+	return rollout.Ordered(ctx, r.Data.Cluster, s, r.Data.OrderOf(change))
 }
 
 // consequences refuses what would not come about, and reports what the rest costs.
