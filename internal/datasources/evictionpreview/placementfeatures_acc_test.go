@@ -306,10 +306,6 @@ func (p *places) cameUp(tainted []string) {
 	}
 }
 
-// enoughClusters is how many have each feature several times: of 108 one has affinity to another workload with evicted
-// pods, and four or more have most others.
-const enoughClusters = 400
-
 // expectFeatures fails if a feature never came up in many clusters.
 func (c *placed) expectFeatures(t *testing.T) {
 	t.Helper()

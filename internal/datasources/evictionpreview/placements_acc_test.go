@@ -37,10 +37,8 @@ const (
 // simulates where the replacements go of the pods that a taint evicts, taints the nodes, and compares the simulation with
 // what the real controllers and the real scheduler come to: how many pods of each workload stay Pending or are not
 // created. A proof must hold.
-// 30 orders are not all that can happen: of the workloads 0.5 % may be outside of their range, and 0.3 % of the pods
-// other than predicted of those where all orders agree, of each kind of workloads. Of the Jobs 0.5 % may lose other pods than predicted. Those are four of five, and half of those with a quota. Of the
-// clusters 1 % may have another number of preempted pods, and in 5 % the number of Pending pods may be off by more than
-// two. Few clusters show that less exactly.
+// 30 orders are not all that can happen: placementshares_test.go has how many may differ from the prediction. 80 % of the
+// workloads have a number, and half of those with a quota.
 func TestAccPlacements(t *testing.T) {
 	t.Parallel()
 	c := acctest.Connect(t)
@@ -53,25 +51,15 @@ func TestAccPlacements(t *testing.T) {
 		p.compareVictims(out)
 	})
 	t.Cleanup(func() {
-		t.Logf("%d workloads, %d with a number, %d with Pending pods, %d outside of their range", tally.workloads, tally.numbers, tally.pending, tally.outside)
-		t.Logf("%d pods of workloads with a number, %d others run or are Pending than predicted", tally.pods, tally.wrong)
-		for _, class := range slices.Sorted(maps.Keys(tally.classes)) {
-			one := tally.classes[class]
-			t.Logf("%s: %d workloads, %d with a number, %d outside of their range, %d of %d pods wrong", class, one.workloads, one.numbers, one.outside, one.wrong, one.pods)
-			if one.outside*200 > one.workloads+400 || one.wrong*1000 > 3*one.pods+3000 {
-				t.Errorf("the simulation is wrong too often about %s", class)
-			}
-		}
+		tally.expect(t)
 		tally.expectFeatures(t)
-		t.Logf("%d of %d Jobs fail, and lose %d pods; %d Jobs lose others than predicted", tally.failed, tally.jobs, tally.lost, tally.wrongJobs)
-		t.Logf("%d clusters, %d with a total that is off by more than two; %d pods preempted, %d clusters outside of the range", tally.clusters, tally.far, tally.victims, tally.wrongVictims)
+		t.Logf("%d of %d Jobs fail, and lose %d pods", tally.failed, tally.jobs, tally.lost)
 		t.Logf("%d clusters with PodDisruptionBudgets, which decide in %d whose pods are preempted; of %d workloads there others are than predicted", tally.guarded, tally.decisive, tally.unlike)
-		if tally.outside*200 > tally.workloads+400 || tally.wrong*1000 > 3*tally.pods+3000 || tally.far*20 > tally.clusters+20 || tally.wrongVictims*100 > tally.clusters+100 || tally.wrongJobs*200 > tally.jobs+400 {
-			t.Error("the simulation is wrong too often")
-		}
 		free, limited := tally.byQuota()
-		if free.numbers*5+20 < free.workloads*4 || limited.numbers*2+10 < limited.workloads || tally.pending*4 < tally.workloads {
-			t.Errorf("%d of %d workloads have a number, %d of %d with a quota, and %d Pending pods: the test shows little", free.numbers, free.workloads, limited.numbers, limited.workloads, tally.pending)
+		expectShares(t, tally.clusters, share{what: "Jobs that lose other pods than predicted", n: tally.wrongJobs, of: tally.jobs, perMille: mostOutside, class: true},
+			free.unnumbered("without a quota", mostUnnumbered, 4), limited.unnumbered("with a quota", mostCrowded, 5))
+		if tally.pending*4 < tally.workloads {
+			t.Errorf("%d of %d workloads have Pending pods: the test shows little", tally.pending, tally.workloads)
 		}
 	})
 }
@@ -81,6 +69,8 @@ func TestAccPlacements(t *testing.T) {
 type placed struct {
 	mu                                   sync.Mutex
 	workloads, numbers, pending, outside int
+	// proved are the workloads of which something is proved: how many pods are Pending at least, or exactly.
+	proved int
 	// pods are those of the workloads with a number, wrong are as many of them as that is off by.
 	pods, wrong int
 	// victims are the preempted pods of other nodes, wrongVictims the clusters in which their number
@@ -376,6 +366,9 @@ func (p *places) compare(out *placement.Outcome, pending map[string]int) {
 		n, predicted := p.missing(w.Name, pending), missingOf(w)
 		total, said = total+n, said+predicted.Min+predicted.Max
 		p.tally.add(p.classOf(w.Name), w, n, predicted)
+		if out.Certain || w.Proved > 0 {
+			p.tally.proved++
+		}
 		if n < predicted.Min || n > predicted.Max {
 			p.tally.outsideOf[p.featureOf[w.Name]]++
 			p.t.Logf("%s: %d pods stay Pending or are not created, predicted %v: %s", p.named(w.Name), n, predicted, w.Reason)

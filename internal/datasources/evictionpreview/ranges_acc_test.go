@@ -24,18 +24,19 @@ const times = 10
 // TestAccPlacements_rangesAreNoWiderThanChance makes the same change of the same cluster ten times: the scheduler breaks
 // ties at random, and controllers recreate pods in any order. For 95 % of the workloads, and one more, the range of Pending
 // pods, and of those that are not created, is wider by one at each end at most than what these changes have come to. It
-// has what 99.5 % of the changes have come to, and two more.
+// has what 99.5 % of the changes have come to, and one more.
 func TestAccPlacements_rangesAreNoWiderThanChance(t *testing.T) {
 	t.Parallel()
 	acctest.Exhaustive(t)
 	c := acctest.Connect(t)
 	acctest.NeedKwok(t, "nodes of a chosen size")
 	var mu sync.Mutex
-	workloads, wider, changes, outside := 0, 0, 0, 0
+	clusters, workloads, wider, changes, outside := 0, 0, 0, 0, 0
 	eachSeed(t, 20, func(t *testing.T, seed int) {
 		said, seen := again(t, c, seed)
 		mu.Lock()
 		defer mu.Unlock()
+		clusters++
 		for _, name := range slices.Sorted(maps.Keys(said)) {
 			workloads++
 			predicted, came := said[name], placement.Range{Min: slices.Min(seen[name]), Max: slices.Max(seen[name])}
@@ -54,12 +55,10 @@ func TestAccPlacements_rangesAreNoWiderThanChance(t *testing.T) {
 		}
 	})
 	t.Cleanup(func() {
-		t.Logf("%d workloads, %d with a wider range; %d of %d changes outside of it", workloads, wider, outside, changes)
-		if wider*20 > workloads+20 || workloads < 20 {
-			t.Errorf("the ranges of %d of %d workloads are too wide", wider, workloads)
-		}
-		if outside*200 > changes+400 {
-			t.Errorf("%d of %d changes come to what no range has", outside, changes)
+		expectShares(t, clusters, share{what: "workloads with a wider range", n: wider, of: workloads, perMille: mostWider},
+			share{what: "changes that come to what no range has", n: outside, of: changes, perMille: mostOutside})
+		if clusters >= 20 && workloads < 20 {
+			t.Errorf("%d workloads: the test shows little", workloads)
 		}
 	})
 }
