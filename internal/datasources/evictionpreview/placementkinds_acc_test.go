@@ -29,6 +29,12 @@ const (
 	jobs        = "Job"
 )
 
+// Features of Jobs.
+const (
+	cronJobs      = "Job of a CronJob"
+	backoffLimits = "backoffLimit above 0"
+)
+
 // mostOfJobs is how many pods a Job has at most: its controller waits for twice as long for each of them that has failed, and
 // tests have five minutes.
 const mostOfJobs = 4
@@ -64,7 +70,7 @@ func (p *places) workload(name string, replicas int32, pods *corev1.PodTemplateS
 		replicas = min(replicas, mostOfJobs)
 		p.workloads[name] = replicas
 		pods.Spec.RestartPolicy = corev1.RestartPolicyNever
-		spec := batchv1.JobSpec{Parallelism: &replicas, Completions: &replicas, Template: *pods, BackoffLimit: new(int32(0))}
+		spec := batchv1.JobSpec{Parallelism: &replicas, Completions: &replicas, Template: *pods, BackoffLimit: p.backoff(name)}
 		if p.like != nil {
 			spec.ManualSelector, spec.Selector = new(true), selector
 		}
@@ -87,7 +93,7 @@ func (p *places) workload(name string, replicas int32, pods *corev1.PodTemplateS
 		if class == parallel {
 			policy = appsv1.ParallelPodManagement
 		}
-		set := &appsv1.StatefulSet{ObjectMeta: meta, Spec: appsv1.StatefulSetSpec{Replicas: &replicas, Selector: selector, Template: *pods, PodManagementPolicy: policy}}
+		set := &appsv1.StatefulSet{ObjectMeta: meta, Spec: appsv1.StatefulSetSpec{Replicas: &replicas, Selector: selector, Template: *pods, PodManagementPolicy: policy, VolumeClaimTemplates: p.claims(name)}}
 		// Copied pods have no revision, and are not to be updated.
 		set.Spec.UpdateStrategy.Type = appsv1.OnDeleteStatefulSetStrategyType
 		return func() error {
@@ -95,6 +101,15 @@ func (p *places) workload(name string, replicas int32, pods *corev1.PodTemplateS
 			return err
 		}
 	}
+}
+
+// backoff returns how many evicted pods a Job replaces: none, or in one of two Jobs up to three.
+func (p *places) backoff(name string) *int32 {
+	if p.added.IntN(2) == 0 {
+		return new(int32(0))
+	}
+	p.have(name, backoffLimits)
+	return new(1 + p.added.Int32N(mostOfJobs-1))
 }
 
 // prefer gives some pods one or two preferred terms of node affinity: a zone or a node, with any weight.

@@ -111,6 +111,9 @@ type places struct {
 	features      *rand.Rand
 	featureOf     map[string]string
 	later, scoped bool
+	// also are further features of workloads, added decides about those that came later than the streams above.
+	also  map[string][]string
+	added *rand.Rand
 	// admits decides what admission does to new pods, and who made a Job. bounded is set where a LimitRange refuses some of them,
 	// and policy where they are given a toleration of the new taint.
 	admits          *rand.Rand
@@ -152,7 +155,7 @@ type places struct {
 func newPlaces(t *testing.T, c *acctest.Cluster, seed int, tally *placed) *places {
 	t.Helper()
 	source := func(stream uint64) *rand.Rand { return rand.New(rand.NewPCG(uint64(seed), stream)) }
-	return &places{move: move{t: t, c: c, pool: acctest.Name(t, "pool"), namespace: c.Namespace(t)}, r: source(29), limits: source(30), volumes: source(31), soft: source(32), kinds: source(33), graces: source(34), prefers: source(35), guards: source(36), tally: tally, kindOf: map[string]string{}, fails: map[string]placement.Range{}, features: source(37), admits: source(38), drivers: source(39), featureOf: map[string]string{}}
+	return &places{move: move{t: t, c: c, pool: acctest.Name(t, "pool"), namespace: c.Namespace(t)}, r: source(29), limits: source(30), volumes: source(31), soft: source(32), kinds: source(33), graces: source(34), prefers: source(35), guards: source(36), tally: tally, kindOf: map[string]string{}, fails: map[string]placement.Range{}, features: source(37), admits: source(38), drivers: source(39), added: source(40), featureOf: map[string]string{}, also: map[string][]string{}}
 }
 
 // run makes the cluster and the change, and returns what was predicted, and how many pods of each workload are Pending.
@@ -165,7 +168,7 @@ func (p *places) run() (*placement.Outcome, map[string]int) {
 		name := fmt.Sprintf("%s-%d", p.pool, i)
 		p.nodes = append(p.nodes, name)
 		p.c.Node(p.t, acctest.Node{
-			Name: name, Labels: map[string]string{"pool": p.pool, corev1.LabelHostname: name, "zone": fmt.Sprintf("z%d", i%2), "number": fmt.Sprint(i)}, Taints: p.softTaints(),
+			Name: name, Labels: map[string]string{"pool": p.pool, corev1.LabelHostname: name, "zone": fmt.Sprintf("z%d", i%2), "number": fmt.Sprint(i), p.rack(): fmt.Sprintf("r%d", i%3)}, Taints: p.softTaints(),
 			Allocatable: p.gpus(corev1.ResourceList{
 				"cpu": resource.MustParse(fmt.Sprint(p.sizeOfNode(2 + p.r.IntN(6)))), "memory": resource.MustParse(fmt.Sprintf("%dGi", p.sizeOfNode(2+p.r.IntN(6)))),
 				"pods": resource.MustParse(fmt.Sprint(p.podsOfNode(4 + p.r.IntN(8)))),
@@ -249,6 +252,7 @@ func (p *places) deploy(name string, replicas int32, urgent func(*corev1.PodSpec
 	p.prefer(&spec)
 	p.store(name, &spec)
 	p.feature(name, &spec)
+	p.includes(name, &spec)
 	template := corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: labels}, Spec: spec}
 	p.end(&template)
 	create := p.workload(name, replicas, &template)
@@ -265,29 +269,6 @@ func (p *places) softTaints() []corev1.Taint {
 		return nil
 	}
 	return acctest.Parse(p.t, "soft:PreferNoSchedule")
-}
-
-// store gives some Deployments a volume, which one pod at a time or some nodes can use, or of which nodes attach
-// only so many, or each of their pods an ephemeral one.
-func (p *places) store(name string, spec *corev1.PodSpec) {
-	p.t.Helper()
-	if p.volumes == nil {
-		return
-	}
-	switch p.volumes.IntN(6) {
-	case 0:
-		p.exclusive(name)
-	case 2:
-		p.attached(name)
-	case 1:
-		p.volume(name, p.nodes[p.volumes.IntN(len(p.nodes)):]...)
-	case 3:
-		p.scratch(name, spec)
-		return
-	default:
-		return
-	}
-	p.using(name)(spec)
 }
 
 // settle waits until every pod runs away from the tainted nodes or is Pending, and nothing changes
@@ -370,7 +351,9 @@ func (p *places) compare(out *placement.Outcome, pending map[string]int) {
 			p.tally.proved++
 		}
 		if n < predicted.Min || n > predicted.Max {
-			p.tally.outsideOf[p.featureOf[w.Name]]++
+			for _, feature := range p.featuresOf(w.Name) {
+				p.tally.outsideOf[feature]++
+			}
 			p.t.Logf("%s: %d pods stay Pending or are not created, predicted %v: %s", p.named(w.Name), n, predicted, w.Reason)
 			if out.Certain {
 				p.t.Errorf("%s: %d pods stay Pending or are not created, and it was proved that %d do", w.Name, n, predicted.Max)
