@@ -90,6 +90,8 @@ func (p *places) scheduled(job *batchv1.Job) error {
 	}
 	p.have(job.Name, cronJobs)
 	template := batchv1.JobTemplateSpec{Spec: *job.Spec.DeepCopy()}
+	// Only the Job of a copy selects its pods itself, which a CronJob refuses.
+	template.Spec.Selector, template.Spec.ManualSelector = nil, nil
 	made, err := p.c.Admin.BatchV1().CronJobs(p.namespace).Create(p.t.Context(), &batchv1.CronJob{
 		ObjectMeta: metav1.ObjectMeta{Name: job.Name}, Spec: batchv1.CronJobSpec{Schedule: "0 0 1 1 *", Suspend: new(true), JobTemplate: template},
 	}, metav1.CreateOptions{})

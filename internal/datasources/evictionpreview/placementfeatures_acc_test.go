@@ -291,6 +291,12 @@ func (p *places) daemons() {
 		}}},
 	}, metav1.CreateOptions{})
 	p.must(err)
+	if p.repeated {
+		// In copies other pods do not wait until the scheduler has placed them.
+		acctest.Until(p.t, "the DaemonSet has a pod on every node", func(ctx context.Context) (bool, error) {
+			return p.count(ctx, func(one *corev1.Pod) bool { return one.Status.Phase == corev1.PodRunning }) == len(p.nodes), nil
+		})
+	}
 }
 
 // daemon is the DaemonSet of a cluster that has one.

@@ -6,6 +6,7 @@ package evictionpreview_test
 import (
 	"context"
 	"fmt"
+	"maps"
 	"strings"
 	"time"
 
@@ -55,6 +56,9 @@ func (p *places) workload(name string, replicas int32, pods *corev1.PodTemplateS
 	ctx, apps := p.t.Context(), p.c.Admin.AppsV1()
 	switch class := p.draw(name); {
 	case class == deployments && p.like != nil:
+		// Rules of pods may compare this label.
+		pods.Labels = maps.Clone(pods.Labels)
+		pods.Labels[appsv1.DefaultDeploymentUniqueLabelKey] = name
 		set := &appsv1.ReplicaSet{ObjectMeta: meta, Spec: appsv1.ReplicaSetSpec{Replicas: &replicas, Selector: selector, Template: *pods}}
 		return func() error {
 			_, err := apps.ReplicaSets(p.namespace).Create(ctx, set, metav1.CreateOptions{})
