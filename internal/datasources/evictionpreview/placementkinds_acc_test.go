@@ -74,12 +74,13 @@ func (p *places) workload(name string, replicas int32, pods *corev1.PodTemplateS
 		replicas = min(replicas, mostOfJobs)
 		p.workloads[name] = replicas
 		pods.Spec.RestartPolicy = corev1.RestartPolicyNever
-		spec := batchv1.JobSpec{Parallelism: &replicas, Completions: &replicas, Template: *pods, BackoffLimit: p.backoff(name)}
+		limit := p.backoff(name)
+		spec := batchv1.JobSpec{Parallelism: &replicas, Completions: &replicas, Template: *pods, BackoffLimit: &limit}
 		if p.like != nil {
 			spec.ManualSelector, spec.Selector = new(true), selector
 		}
-		if p.kinds.IntN(3) > 0 || p.repeated {
-			// Its controller replaces evicted pods: they are no failures.
+		if p.kinds.IntN(3) > 0 && limit == 0 || p.repeated {
+			// Its controller replaces evicted pods: they are no failures, and do not count towards the backoffLimit.
 			spec.PodFailurePolicy = &batchv1.PodFailurePolicy{Rules: []batchv1.PodFailurePolicyRule{{
 				Action: batchv1.PodFailurePolicyActionIgnore, OnPodConditions: []batchv1.PodFailurePolicyOnPodConditionsPattern{{Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue}},
 			}}}
@@ -107,13 +108,13 @@ func (p *places) workload(name string, replicas int32, pods *corev1.PodTemplateS
 	}
 }
 
-// backoff returns how many evicted pods a Job replaces: none, or in one of two Jobs up to three.
-func (p *places) backoff(name string) *int32 {
-	if p.added.IntN(2) == 0 {
-		return new(int32(0))
+// backoff returns a backoffLimit: 0, or 1 to 3 for one of three Jobs.
+func (p *places) backoff(name string) int32 {
+	if p.added.IntN(3) > 0 {
+		return 0
 	}
 	p.have(name, backoffLimits)
-	return new(1 + p.added.Int32N(mostOfJobs-1))
+	return 1 + p.added.Int32N(mostOfJobs-1)
 }
 
 // prefer gives some pods one or two preferred terms of node affinity: a zone or a node, with any weight.
@@ -260,8 +261,8 @@ func (c *placed) byQuota() (free, limited *placed) {
 	return free, limited
 }
 
-// add counts a workload in all and in its class.
-func (c *placed) add(class string, w *placement.WorkloadOutcome, n int, predicted placement.Range) {
+// add counts a workload in all and in its class. Pods of which all is proved are not among those of which orders agree.
+func (c *placed) add(class string, w *placement.WorkloadOutcome, n int, predicted placement.Range, certain bool) {
 	if c.classes == nil {
 		c.classes = map[string]*placed{}
 	}
@@ -272,6 +273,8 @@ func (c *placed) add(class string, w *placement.WorkloadOutcome, n int, predicte
 		t.workloads++
 		if predicted.Min == predicted.Max {
 			t.numbers++
+		}
+		if predicted.Min == predicted.Max && !certain {
 			t.pods += w.Placed.Max + predicted.Max
 			t.wrong += max(n-predicted.Max, predicted.Min-n)
 		}

@@ -61,6 +61,9 @@ func TestAccPlacements(t *testing.T) {
 		if tally.pending*4 < tally.workloads {
 			t.Errorf("%d of %d workloads have Pending pods: the test shows little", tally.pending, tally.workloads)
 		}
+		if tally.clusters >= enoughClusters && tally.proved == 0 {
+			t.Error("nothing is proved of any workload: the test shows nothing about proofs")
+		}
 	})
 }
 
@@ -71,7 +74,7 @@ type placed struct {
 	workloads, numbers, pending, outside int
 	// proved are the workloads of which something is proved: how many pods are Pending at least, or exactly.
 	proved int
-	// pods are those of the workloads with a number, wrong are as many of them as that is off by.
+	// pods are those of the workloads with a number of which not all is proved, wrong are as many of them as that is off by.
 	pods, wrong int
 	// victims are the preempted pods of other nodes, wrongVictims the clusters in which their number
 	// is outside of the range, and far those in which the middle of the range of all Pending pods is off by more than two.
@@ -346,7 +349,7 @@ func (p *places) compare(out *placement.Outcome, pending map[string]int) {
 		}
 		n, predicted := p.missing(w.Name, pending), missingOf(w)
 		total, said = total+n, said+predicted.Min+predicted.Max
-		p.tally.add(p.classOf(w.Name), w, n, predicted)
+		p.tally.add(p.classOf(w.Name), w, n, predicted, out.Certain)
 		if out.Certain || w.Proved > 0 {
 			p.tally.proved++
 		}

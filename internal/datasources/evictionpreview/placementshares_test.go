@@ -57,7 +57,7 @@ func expectShares(t *testing.T, clusters int, shares ...share) {
 	}
 }
 
-// expect fails if the simulation is wrong too often, in all or in one class, or if enough clusters show no proof.
+// expect fails if the simulation is wrong too often, in all or in one class.
 func (c *placed) expect(t *testing.T) {
 	t.Helper()
 	t.Logf("%d clusters, %d workloads, %d with Pending pods, %d of which something is proved, %d preempted pods", c.clusters, c.workloads, c.pending, c.proved, c.victims)
@@ -67,9 +67,6 @@ func (c *placed) expect(t *testing.T) {
 	})...)
 	for _, class := range slices.Sorted(maps.Keys(c.classes)) {
 		expectShares(t, c.clusters, c.classes[class].differing(class, true)...)
-	}
-	if c.clusters >= enoughClusters && c.proved == 0 {
-		t.Error("nothing was proved of any workload: the test shows nothing about proofs")
 	}
 }
 
