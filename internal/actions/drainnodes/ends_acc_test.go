@@ -9,9 +9,11 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -25,7 +27,19 @@ const (
 	ends      = "ends"
 	mayNotEnd = "may get stuck on PodDisruptionBudgets"
 	neverEnds = "gets stuck on PodDisruptionBudgets"
+	refused   = "the eviction API evicts no pod that more than one covers"
 )
+
+// budgets are the PodDisruptionBudgets of a row. Those without a selector cover the app db.
+type budgets []policyv1.PodDisruptionBudgetSpec
+
+func (b budgets) with(change func(*policyv1.PodDisruptionBudgetSpec)) budgets {
+	b = slices.Clone(b)
+	for i := range b {
+		change(&b[i])
+	}
+	return b
+}
 
 // ending is a node with three pods that are drained, and one with a fourth pod and room for some of them.
 type ending struct {
@@ -34,27 +48,26 @@ type ending struct {
 	namespace, pool string
 }
 
-// TestAccDrainNodes_saysWhetherItEnds: what the plan says of three pods of a PDB comes true.
+// TestAccDrainNodes_saysWhetherItEnds: what the plan reports of three pods of a PodDisruptionBudget comes true. A drain of
+// pods that two of these cover is refused, and no request evicts them.
 func TestAccDrainNodes_saysWhetherItEnds(t *testing.T) {
 	t.Parallel()
 	acctest.NeedKwok(t, "nodes of a chosen size")
 	at := func(s string) *intstr.IntOrString { v := intstr.Parse(s); return &v }
-	least := func(n string) policyv1.PodDisruptionBudgetSpec {
-		return policyv1.PodDisruptionBudgetSpec{MinAvailable: at(n)}
+	least := func(n string) budgets { return budgets{{MinAvailable: at(n)}} }
+	most := func(n string) budgets { return budgets{{MaxUnavailable: at(n)}} }
+	always := func(b budgets) budgets {
+		return b.with(func(s *policyv1.PodDisruptionBudgetSpec) { s.UnhealthyPodEvictionPolicy = new(policyv1.AlwaysAllow) })
 	}
-	most := func(n string) policyv1.PodDisruptionBudgetSpec {
-		return policyv1.PodDisruptionBudgetSpec{MaxUnavailable: at(n)}
+	of := func(labels map[string]string, b budgets) budgets {
+		return b.with(func(s *policyv1.PodDisruptionBudgetSpec) { s.Selector = &metav1.LabelSelector{MatchLabels: labels} })
 	}
-	always := func(s policyv1.PodDisruptionBudgetSpec) policyv1.PodDisruptionBudgetSpec {
-		policy := policyv1.AlwaysAllow
-		s.UnhealthyPodEvictionPolicy = &policy
-		return s
-	}
+	two := func(one, other budgets) budgets { return slices.Concat(one, other) }
 	const first, fourth = "first", "fourth"
-	some := []string{"minAvailable 3, room for all", "maxUnavailable 1, room for two", "minAvailable 75%, no room", "maxUnavailable 1, another is not ready", "AlwaysAllow, maxUnavailable 2, two are not ready", "AlwaysAllow, maxUnavailable 0, no drained one is ready"}
+	some := []string{"minAvailable 3, room for all", "maxUnavailable 1, room for two", "minAvailable 75%, no room", "maxUnavailable 1, another is not ready", "AlwaysAllow, maxUnavailable 2, two are not ready", "AlwaysAllow, maxUnavailable 0, no drained one is ready", "two that allow all, room for all", "two, and one of other pods, room for all"}
 	for name, tt := range map[string]struct {
-		budget policyv1.PodDisruptionBudgetSpec
-		room   int
+		budgets budgets
+		room    int
 		// unready are the pods that are not ready: the first ready one of those that are drained, or the
 		// fourth one.
 		unready []string
@@ -84,6 +97,11 @@ func TestAccDrainNodes_saysWhetherItEnds(t *testing.T) {
 		"AlwaysAllow, maxUnavailable 0, no drained one is ready": {always(most("0")), 3, []string{first, first, first}, ends},
 		"maxUnavailable 0, no drained one is ready":              {most("0"), 3, []string{first, first, first}, neverEnds},
 		"maxUnavailable 2, two are not ready, and enough of it":  {most("2"), 3, []string{first, fourth}, ends},
+		"two that allow all, room for all":                       {two(most("4"), least("0")), 3, nil, refused},
+		"two, and one of them allows none, room for all":         {two(most("0"), most("1")), 3, nil, refused},
+		"two, and one of all pods, room for all":                 {two(most("4"), of(nil, most("4"))), 3, nil, refused},
+		"two, and one of other pods, room for all":               {two(most("1"), of(map[string]string{"app": "other"}, most("0"))), 3, nil, ends},
+		"AlwaysAllow, two that allow all, no drained is ready":   {always(two(most("4"), most("4"))), 3, []string{first, first, first}, refused},
 	} {
 		t.Run(strings.ReplaceAll(name, " ", "_"), func(t *testing.T) {
 			t.Parallel()
@@ -92,7 +110,7 @@ func TestAccDrainNodes_saysWhetherItEnds(t *testing.T) {
 			}
 			e := &ending{T: t, c: acctest.Connect(t), pool: acctest.Name(t, "pool")}
 			e.namespace = e.c.Namespace(t)
-			e.begin(tt.room, tt.budget, tt.unready)
+			e.begin(tt.room, tt.budgets, tt.unready)
 			timeout := "150s"
 			if tt.want == neverEnds {
 				timeout = "20s"
@@ -104,8 +122,15 @@ func TestAccDrainNodes_saysWhetherItEnds(t *testing.T) {
 					said = word
 				}
 			}
+			if strings.Contains(d.Errors(), refused) {
+				said = refused
+			}
 			if said != tt.want {
-				t.Errorf("the plan reports that it %s, want %s: %s", said, tt.want, d.Warnings())
+				t.Errorf("the plan reports that it %s, want %s: %s", said, tt.want, d.Warnings()+d.Errors())
+			}
+			if tt.want == refused {
+				e.neverEvicted(d.Errors())
+				return
 			}
 			timedOut := strings.Contains(d.Errors(), "the drain timed out")
 			if ended := d.Errors() == ""; !ended && !timedOut || said == ends && !ended || said == neverEnds && ended {
@@ -128,7 +153,7 @@ func TestAccDrainNodes_allNodesOfAWorkload(t *testing.T) {
 	e.deploy(3)
 	e.c.Running(t, e.namespace, "db", 3)
 	most := intstr.FromInt32(1)
-	e.protect(policyv1.PodDisruptionBudgetSpec{MaxUnavailable: &most}, 3, 3)
+	e.protect(budgets{{MaxUnavailable: &most}}, 3, 3)
 	d := (&acctest.Terraform{Provider: e.c.Provider(t)}).Invoke(t, "kubetaint_drain_nodes", map[string]any{"node_selector": "pool=" + e.pool, "timeout": "20s"})
 	if !strings.Contains(d.Warnings(), neverEnds) {
 		t.Errorf("the plan does not report that the drain %s: %s", neverEnds, d.Warnings())
@@ -141,7 +166,7 @@ func TestAccDrainNodes_allNodesOfAWorkload(t *testing.T) {
 func (e *ending) drained() string { return e.pool + "-a" }
 
 // begin runs the pods, the first three where they are drained, and waits until the PDB counts them.
-func (e *ending) begin(room int, budget policyv1.PodDisruptionBudgetSpec, unready []string) {
+func (e *ending) begin(room int, all budgets, unready []string) {
 	e.Helper()
 	e.node(e.drained(), 3)
 	e.deploy(3)
@@ -152,7 +177,7 @@ func (e *ending) begin(room int, budget policyv1.PodDisruptionBudgetSpec, unread
 	for _, which := range unready {
 		e.unready(map[string]string{"first": e.drained(), "fourth": e.pool + "-b"}[which])
 	}
-	e.protect(budget, 4, 4-len(unready))
+	e.protect(all, 4, 4-len(unready))
 }
 
 // deploy runs pods of which a node has room for as many as it is made for.
@@ -164,17 +189,56 @@ func (e *ending) deploy(pods int32) {
 	})
 }
 
-// protect makes a PDB, and waits until it counts so many pods, of which some are healthy.
-func (e *ending) protect(budget policyv1.PodDisruptionBudgetSpec, pods int32, healthy int) {
+// protect makes the PodDisruptionBudgets, and waits until they count so many pods, of which some are healthy, or the pods of another app.
+func (e *ending) protect(all budgets, pods int32, healthy int) {
 	e.Helper()
-	budget.Selector = &metav1.LabelSelector{MatchLabels: map[string]string{"app": "db"}}
-	budgets := e.c.Admin.PolicyV1().PodDisruptionBudgets(e.namespace)
-	_, err := budgets.Create(e.Context(), &policyv1.PodDisruptionBudget{ObjectMeta: metav1.ObjectMeta{Name: "db"}, Spec: budget}, metav1.CreateOptions{})
+	client := e.c.Admin.PolicyV1().PodDisruptionBudgets(e.namespace)
+	for i, spec := range all {
+		expected, healthy, name := pods, int32(healthy), fmt.Sprintf("db-%d", i)
+		if spec.Selector == nil {
+			spec.Selector = &metav1.LabelSelector{MatchLabels: map[string]string{"app": "db"}}
+		}
+		if app := spec.Selector.MatchLabels["app"]; app != "" && app != "db" {
+			expected, healthy = 0, 0
+		}
+		_, err := client.Create(e.Context(), &policyv1.PodDisruptionBudget{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: spec}, metav1.CreateOptions{})
+		e.must(err)
+		acctest.Until(e, "the PodDisruptionBudget counts the pods", func(ctx context.Context) (bool, error) {
+			b, err := client.Get(ctx, name, metav1.GetOptions{})
+			return err == nil && b.Status.ObservedGeneration == b.Generation && b.Status.ExpectedPods == expected && b.Status.CurrentHealthy == healthy, err
+		})
+	}
+}
+
+// neverEvicted cordons the node and tries to evict its pods for 20 seconds, as other drains do: the API refuses
+// each eviction, and the pods are still there. The plan names each of them.
+func (e *ending) neverEvicted(planned string) {
+	e.Helper()
+	e.c.Patch(e, e.drained(), `{"spec":{"unschedulable":true}}`)
+	pods, onNode := e.c.Admin.CoreV1().Pods(e.namespace), metav1.ListOptions{FieldSelector: "spec.nodeName=" + e.drained()}
+	before, err := pods.List(e.Context(), onNode)
 	e.must(err)
-	acctest.Until(e, "the PodDisruptionBudget counts the pods", func(ctx context.Context) (bool, error) {
-		b, err := budgets.Get(ctx, "db", metav1.GetOptions{})
-		return err == nil && b.Status.ExpectedPods == pods && int(b.Status.CurrentHealthy) == healthy, err
-	})
+	if len(before.Items) != 3 {
+		e.Fatalf("%d pods on the node, want 3", len(before.Items))
+	}
+	for range 20 {
+		for i := range before.Items {
+			name := before.Items[i].Name
+			err := pods.EvictV1(e.Context(), &policyv1.Eviction{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: e.namespace}})
+			if !apierrors.IsInternalError(err) {
+				e.Fatalf("the eviction of %s: %v, want an internal error", name, err)
+			}
+			if !strings.Contains(planned, name) {
+				e.Errorf("the plan does not name %s: %s", name, planned)
+			}
+		}
+		time.Sleep(time.Second)
+	}
+	after, err := pods.List(e.Context(), onNode)
+	e.must(err)
+	if !slices.EqualFunc(after.Items, before.Items, func(a, b corev1.Pod) bool { return a.UID == b.UID && a.DeletionTimestamp == nil }) {
+		e.Errorf("the node has the pods %v, want %v", after.Items, before.Items)
+	}
 }
 
 // node makes one with room for as many pods.

@@ -88,7 +88,10 @@ func (p *places) scheduled(job *batchv1.Job) error {
 	if p.features == nil || p.admits.IntN(3) > 0 {
 		return nil
 	}
+	p.have(job.Name, cronJobs)
 	template := batchv1.JobTemplateSpec{Spec: *job.Spec.DeepCopy()}
+	// Only the Job of a copy selects its pods itself, which a CronJob refuses.
+	template.Spec.Selector, template.Spec.ManualSelector = nil, nil
 	made, err := p.c.Admin.BatchV1().CronJobs(p.namespace).Create(p.t.Context(), &batchv1.CronJob{
 		ObjectMeta: metav1.ObjectMeta{Name: job.Name}, Spec: batchv1.CronJobSpec{Schedule: "0 0 1 1 *", Suspend: new(true), JobTemplate: template},
 	}, metav1.CreateOptions{})
@@ -112,23 +115,28 @@ func (p *places) podLevel(_ string, spec *corev1.PodSpec) {
 
 // requires has pods run on some of the nodes alone: on those of one or two terms of node affinity.
 func (p *places) requires(_ string, spec *corev1.PodSpec) {
-	required := &corev1.NodeSelector{}
+	var terms []corev1.NodeSelectorTerm
 	for range 1 + p.features.IntN(2) {
 		zone := corev1.NodeSelectorRequirement{Key: "zone", Operator: one(p, corev1.NodeSelectorOpIn, corev1.NodeSelectorOpNotIn), Values: []string{one(p, "z0", "z1")}}
 		name := corev1.NodeSelectorRequirement{Key: metav1.ObjectNameField, Operator: one(p, corev1.NodeSelectorOpIn, corev1.NodeSelectorOpNotIn), Values: []string{one(p, p.nodes...)}}
 		number := corev1.NodeSelectorRequirement{Key: "number", Operator: one(p, corev1.NodeSelectorOpGt, corev1.NodeSelectorOpLt), Values: []string{one(p, "0", "1", "2")}}
-		required.NodeSelectorTerms = append(required.NodeSelectorTerms, one(p,
+		terms = append(terms, one(p,
 			corev1.NodeSelectorTerm{MatchExpressions: []corev1.NodeSelectorRequirement{zone}},
 			corev1.NodeSelectorTerm{MatchFields: []corev1.NodeSelectorRequirement{name}},
 			corev1.NodeSelectorTerm{MatchExpressions: []corev1.NodeSelectorRequirement{number, {Key: "pool", Operator: corev1.NodeSelectorOpExists}}},
 			corev1.NodeSelectorTerm{MatchExpressions: []corev1.NodeSelectorRequirement{number}, MatchFields: []corev1.NodeSelectorRequirement{name}},
 		))
 	}
+	require(spec, terms...)
+}
+
+// require has pods run on the nodes of one of these terms alone.
+func require(spec *corev1.PodSpec, terms ...corev1.NodeSelectorTerm) {
 	affinity := affinityOf(spec)
 	if affinity.NodeAffinity == nil {
 		affinity.NodeAffinity = &corev1.NodeAffinity{}
 	}
-	affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution = required
+	affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution = &corev1.NodeSelector{NodeSelectorTerms: terms}
 }
 
 // hostPorts has pods use a port of their nodes, some of them at one address or by another protocol.

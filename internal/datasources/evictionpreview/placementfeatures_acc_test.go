@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"testing"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -28,6 +29,12 @@ const (
 	daemonSets   = "DaemonSet"
 	scopedQuotas = "ResourceQuota with a scope"
 )
+
+// furtherFeatures are those that a workload has beside one of featuresOfPods, and those of clusters.
+var furtherFeatures = []string{
+	spreadOfNodes(corev1.NodeInclusionPolicyHonor), spreadOfNodes(corev1.NodeInclusionPolicyIgnore), cronJobs, backoffLimits,
+	oneVolume, attachedVolumes, boundVolumes, ephemeralVolumes, claimTemplates, daemonSets, scopedQuotas, boundedRanges, tolerationPolicies,
+}
 
 // featuresOfPods are those that one of three workloads has one of.
 var featuresOfPods = map[string]func(p *places, name string, spec *corev1.PodSpec){
@@ -56,6 +63,37 @@ func (p *places) feature(name string, spec *corev1.PodSpec) {
 	}
 	p.featureOf[name] = one(p, slices.Sorted(maps.Keys(featuresOfPods))...)
 	featuresOfPods[p.featureOf[name]](p, name, spec)
+}
+
+// rack is a label of nodes that no other pool has: a spread that ignores node affinity counts all nodes with it.
+func (p *places) rack() string { return p.pool + "-rack" }
+
+// includes spreads the pods of some workloads over racks, counting those of nodes that node affinity or a node selector
+// excludes, or not.
+func (p *places) includes(name string, spec *corev1.PodSpec) {
+	if p.features == nil || p.added.IntN(4) > 0 || p.featureOf[name] != "" {
+		return
+	}
+	policies := []corev1.NodeInclusionPolicy{corev1.NodeInclusionPolicyHonor, corev1.NodeInclusionPolicyIgnore}
+	affinity, taints := policies[p.added.IntN(2)], policies[p.added.IntN(2)]
+	p.have(name, spreadOfNodes(affinity))
+	spec.TopologySpreadConstraints = append(spec.TopologySpreadConstraints, corev1.TopologySpreadConstraint{
+		MaxSkew: 1 + p.added.Int32N(2), TopologyKey: p.rack(), WhenUnsatisfiable: corev1.DoNotSchedule, LabelSelector: appIn(name), NodeAffinityPolicy: &affinity, NodeTaintsPolicy: &taints,
+	})
+	zone, rack := fmt.Sprintf("z%d", p.added.IntN(2)), fmt.Sprintf("r%d", p.added.IntN(3))
+	switch p.added.IntN(3) {
+	case 0:
+		spec.NodeSelector["zone"] = zone
+	case 1:
+		spec.NodeSelector[p.rack()] = rack
+	default:
+		require(spec, corev1.NodeSelectorTerm{MatchExpressions: []corev1.NodeSelectorRequirement{{Key: p.rack(), Operator: corev1.NodeSelectorOpNotIn, Values: []string{rack}}}})
+	}
+}
+
+// spreadOfNodes is the feature of a nodeAffinityPolicy.
+func spreadOfNodes(policy corev1.NodeInclusionPolicy) string {
+	return "nodeAffinityPolicy " + string(policy)
 }
 
 // one draws one of several values.
@@ -253,6 +291,12 @@ func (p *places) daemons() {
 		}}},
 	}, metav1.CreateOptions{})
 	p.must(err)
+	if p.repeated {
+		// In copies other pods do not wait until the scheduler has placed them.
+		acctest.Until(p.t, "the DaemonSet has a pod on every node", func(ctx context.Context) (bool, error) {
+			return p.count(ctx, func(one *corev1.Pod) bool { return one.Status.Phase == corev1.PodRunning }) == len(p.nodes), nil
+		})
+	}
 }
 
 // daemon is the DaemonSet of a cluster that has one.
@@ -296,7 +340,9 @@ func (p *places) cameUp(tainted []string) {
 	for name, pods := range p.on {
 		if slices.ContainsFunc(slices.Collect(maps.Values(pods)), func(at int) bool { return at < len(tainted) }) {
 			evicted = true
-			p.tally.features[p.featureOf[name]]++
+			for _, feature := range p.featuresOf(name) {
+				p.tally.features[feature]++
+			}
 		}
 	}
 	for name, has := range map[string]bool{scopedQuotas: p.scoped, boundedRanges: p.bounded, tolerationPolicies: p.policy} {
@@ -306,14 +352,10 @@ func (p *places) cameUp(tainted []string) {
 	}
 }
 
-// enoughClusters is how many have each feature several times: of 108 one has affinity to another workload with evicted
-// pods, and four or more have most others.
-const enoughClusters = 400
-
 // expectFeatures fails if a feature never came up in many clusters.
 func (c *placed) expectFeatures(t *testing.T) {
 	t.Helper()
-	for _, name := range append(slices.Sorted(maps.Keys(featuresOfPods)), daemonSets, scopedQuotas, boundedRanges, tolerationPolicies) {
+	for _, name := range append(slices.Sorted(maps.Keys(featuresOfPods)), furtherFeatures...) {
 		t.Logf("%s: %d workloads with evicted pods, %d outside of their range", name, c.features[name], c.outsideOf[name])
 		if c.clusters >= enoughClusters && c.features[name] == 0 {
 			t.Errorf("%q never came up: the test shows nothing about it", name)
@@ -321,10 +363,22 @@ func (c *placed) expectFeatures(t *testing.T) {
 	}
 }
 
-// named is a workload with its class and its feature.
+// have notes that a workload has a feature beside the one of featureOf.
+func (p *places) have(name, feature string) { p.also[name] = append(p.also[name], feature) }
+
+// featuresOf returns all features of a workload.
+func (p *places) featuresOf(name string) []string {
+	all := slices.Clone(p.also[name])
+	if one := p.featureOf[name]; one != "" {
+		all = append(all, one)
+	}
+	return all
+}
+
+// named is a workload with its class and its features.
 func (p *places) named(name string) string {
-	if feature := p.featureOf[name]; feature != "" {
-		return fmt.Sprintf("%s (%s) %s", p.classOf(name), feature, name)
+	if features := p.featuresOf(name); len(features) > 0 {
+		return fmt.Sprintf("%s (%s) %s", p.classOf(name), strings.Join(features, ", "), name)
 	}
 	return p.classOf(name) + " " + name
 }

@@ -6,6 +6,7 @@ package evictionpreview_test
 import (
 	"context"
 	"fmt"
+	"maps"
 	"strings"
 	"time"
 
@@ -29,6 +30,12 @@ const (
 	jobs        = "Job"
 )
 
+// Features of Jobs.
+const (
+	cronJobs      = "Job of a CronJob"
+	backoffLimits = "backoffLimit above 0"
+)
+
 // mostOfJobs is how many pods a Job has at most: its controller waits for twice as long for each of them that has failed, and
 // tests have five minutes.
 const mostOfJobs = 4
@@ -49,6 +56,9 @@ func (p *places) workload(name string, replicas int32, pods *corev1.PodTemplateS
 	ctx, apps := p.t.Context(), p.c.Admin.AppsV1()
 	switch class := p.draw(name); {
 	case class == deployments && p.like != nil:
+		// Rules of pods may compare this label.
+		pods.Labels = maps.Clone(pods.Labels)
+		pods.Labels[appsv1.DefaultDeploymentUniqueLabelKey] = name
 		set := &appsv1.ReplicaSet{ObjectMeta: meta, Spec: appsv1.ReplicaSetSpec{Replicas: &replicas, Selector: selector, Template: *pods}}
 		return func() error {
 			_, err := apps.ReplicaSets(p.namespace).Create(ctx, set, metav1.CreateOptions{})
@@ -64,12 +74,13 @@ func (p *places) workload(name string, replicas int32, pods *corev1.PodTemplateS
 		replicas = min(replicas, mostOfJobs)
 		p.workloads[name] = replicas
 		pods.Spec.RestartPolicy = corev1.RestartPolicyNever
-		spec := batchv1.JobSpec{Parallelism: &replicas, Completions: &replicas, Template: *pods, BackoffLimit: new(int32(0))}
+		limit := p.backoff(name)
+		spec := batchv1.JobSpec{Parallelism: &replicas, Completions: &replicas, Template: *pods, BackoffLimit: &limit}
 		if p.like != nil {
 			spec.ManualSelector, spec.Selector = new(true), selector
 		}
-		if p.kinds.IntN(3) > 0 || p.repeated {
-			// Its controller replaces evicted pods: they are no failures.
+		if p.kinds.IntN(3) > 0 && limit == 0 || p.repeated {
+			// Its controller replaces evicted pods: they are no failures, and do not count towards the backoffLimit.
 			spec.PodFailurePolicy = &batchv1.PodFailurePolicy{Rules: []batchv1.PodFailurePolicyRule{{
 				Action: batchv1.PodFailurePolicyActionIgnore, OnPodConditions: []batchv1.PodFailurePolicyOnPodConditionsPattern{{Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue}},
 			}}}
@@ -87,7 +98,7 @@ func (p *places) workload(name string, replicas int32, pods *corev1.PodTemplateS
 		if class == parallel {
 			policy = appsv1.ParallelPodManagement
 		}
-		set := &appsv1.StatefulSet{ObjectMeta: meta, Spec: appsv1.StatefulSetSpec{Replicas: &replicas, Selector: selector, Template: *pods, PodManagementPolicy: policy}}
+		set := &appsv1.StatefulSet{ObjectMeta: meta, Spec: appsv1.StatefulSetSpec{Replicas: &replicas, Selector: selector, Template: *pods, PodManagementPolicy: policy, VolumeClaimTemplates: p.claims(name)}}
 		// Copied pods have no revision, and are not to be updated.
 		set.Spec.UpdateStrategy.Type = appsv1.OnDeleteStatefulSetStrategyType
 		return func() error {
@@ -95,6 +106,15 @@ func (p *places) workload(name string, replicas int32, pods *corev1.PodTemplateS
 			return err
 		}
 	}
+}
+
+// backoff returns a backoffLimit: 0, or 1 to 3 for one of three Jobs.
+func (p *places) backoff(name string) int32 {
+	if p.added.IntN(3) > 0 {
+		return 0
+	}
+	p.have(name, backoffLimits)
+	return 1 + p.added.Int32N(mostOfJobs-1)
 }
 
 // prefer gives some pods one or two preferred terms of node affinity: a zone or a node, with any weight.
@@ -241,8 +261,8 @@ func (c *placed) byQuota() (free, limited *placed) {
 	return free, limited
 }
 
-// add counts a workload in all and in its class.
-func (c *placed) add(class string, w *placement.WorkloadOutcome, n int, predicted placement.Range) {
+// add counts a workload in all and in its class. Pods of which all is proved are not among those of which orders agree.
+func (c *placed) add(class string, w *placement.WorkloadOutcome, n int, predicted placement.Range, certain bool) {
 	if c.classes == nil {
 		c.classes = map[string]*placed{}
 	}
@@ -253,6 +273,8 @@ func (c *placed) add(class string, w *placement.WorkloadOutcome, n int, predicte
 		t.workloads++
 		if predicted.Min == predicted.Max {
 			t.numbers++
+		}
+		if predicted.Min == predicted.Max && !certain {
 			t.pods += w.Placed.Max + predicted.Max
 			t.wrong += max(n-predicted.Max, predicted.Min-n)
 		}

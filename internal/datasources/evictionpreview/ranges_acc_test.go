@@ -5,6 +5,7 @@ package evictionpreview_test
 
 import (
 	"context"
+	"fmt"
 	"maps"
 	"slices"
 	"sync"
@@ -24,18 +25,19 @@ const times = 10
 // TestAccPlacements_rangesAreNoWiderThanChance makes the same change of the same cluster ten times: the scheduler breaks
 // ties at random, and controllers recreate pods in any order. For 95 % of the workloads, and one more, the range of Pending
 // pods, and of those that are not created, is wider by one at each end at most than what these changes have come to. It
-// has what 99.5 % of the changes have come to, and two more.
+// has what 99.5 % of the changes have come to, and one more.
 func TestAccPlacements_rangesAreNoWiderThanChance(t *testing.T) {
 	t.Parallel()
 	acctest.Exhaustive(t)
 	c := acctest.Connect(t)
 	acctest.NeedKwok(t, "nodes of a chosen size")
 	var mu sync.Mutex
-	workloads, wider, changes, outside := 0, 0, 0, 0
+	clusters, workloads, wider, changes, outside := 0, 0, 0, 0, 0
 	eachSeed(t, 20, func(t *testing.T, seed int) {
 		said, seen := again(t, c, seed)
 		mu.Lock()
 		defer mu.Unlock()
+		clusters++
 		for _, name := range slices.Sorted(maps.Keys(said)) {
 			workloads++
 			predicted, came := said[name], placement.Range{Min: slices.Min(seen[name]), Max: slices.Max(seen[name])}
@@ -54,38 +56,52 @@ func TestAccPlacements_rangesAreNoWiderThanChance(t *testing.T) {
 		}
 	})
 	t.Cleanup(func() {
-		t.Logf("%d workloads, %d with a wider range; %d of %d changes outside of it", workloads, wider, outside, changes)
-		if wider*20 > workloads+20 || workloads < 20 {
-			t.Errorf("the ranges of %d of %d workloads are too wide", wider, workloads)
-		}
-		if outside*200 > changes+400 {
-			t.Errorf("%d of %d changes come to what no range has", outside, changes)
+		expectShares(t, clusters, share{what: "workloads with a wider range", n: wider, of: workloads, perMille: mostWider},
+			share{what: "changes that come to what no range has", n: outside, of: changes, perMille: mostOutside})
+		if clusters >= 20 && workloads < 20 {
+			t.Errorf("%d workloads: the test shows little", workloads)
 		}
 	})
 }
 
 // again makes the change of a seed, and repeats it in copies of its cluster. It returns the predicted numbers of missing
-// pods by workload, and those that there were after each change.
+// pods by workload, and those that there were after each change. There are no volumes: a copied pod is created on its
+// node, and it is the scheduler that binds claims and has volumes made.
 func again(t *testing.T, c *acctest.Cluster, seed int) (said map[string]placement.Range, seen map[string][]int) {
 	t.Helper()
 	said, seen = map[string]placement.Range{}, map[string][]int{}
 	original := newPlaces(t, c, seed, nil)
-	original.volumes, original.features, original.repeated = nil, nil, true
+	original.volumes, original.repeated = nil, true
 	out, pending := original.run()
 	for i := range out.Workloads {
 		if w := &out.Workloads[i]; w.Namespace == original.namespace {
 			said[w.Name], seen[w.Name] = missingOf(w), []int{original.missing(w.Name, pending)}
+			t.Log(original.named(w.Name))
 		}
 	}
 	for range times - 1 {
 		p := newPlaces(t, c, seed, nil)
-		p.volumes, p.features, p.repeated, p.like = nil, nil, true, original
+		p.volumes, p.repeated, p.like = nil, true, original
 		_, pending := p.run()
+		if got, want := p.perNode(), original.perNode(); !maps.Equal(got, want) {
+			t.Errorf("the copy has pods %v, want %v", got, want)
+		}
 		for name := range seen {
 			seen[name] = append(seen[name], p.missing(name, pending))
 		}
 	}
 	return said, seen
+}
+
+// perNode returns how many pods ran before the change, by workload and node.
+func (p *places) perNode() map[string]int {
+	out := map[string]int{}
+	for name, pods := range p.on {
+		for _, at := range pods {
+			out[fmt.Sprintf("%s on %d", name, at)]++
+		}
+	}
+	return out
 }
 
 // copied is a workload of a copy.
@@ -137,7 +153,9 @@ func (p *places) copy() {
 		}
 	}
 	acctest.Until(p.t, "all copied pods run", func(ctx context.Context) (bool, error) {
-		return p.count(ctx, func(one *corev1.Pod) bool { return one.Status.Phase == corev1.PodRunning }) == running, nil
+		return p.count(ctx, func(one *corev1.Pod) bool {
+			return one.Labels["app"] != daemon && one.Status.Phase == corev1.PodRunning
+		}) == running, nil
 	})
 	for _, w := range p.copies {
 		p.must(w.create())
