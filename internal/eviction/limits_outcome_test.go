@@ -195,7 +195,7 @@ func TestWorkloads_haveThoseOfPreemptedPods(t *testing.T) {
 			victim = w
 		}
 	}
-	if diff := cmp.Diff(Summary{Preempted: number(1), Pending: number(1), Unplaced: number(1)}, victim.Summary, cmpopts.EquateEmpty()); diff != "" || len(victim.Pods) != 0 || victim.Owner.Name != "other" {
+	if diff := cmp.Diff(Summary{Preempted: number(1), Pending: number(1), Staying: number(1), Unplaced: number(1)}, victim.Summary, cmpopts.EquateEmpty()); diff != "" || len(victim.Pods) != 0 || victim.Owner.Name != "other" {
 		t.Errorf("%+v: %s", victim, diff)
 	}
 }

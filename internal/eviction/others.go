@@ -41,7 +41,7 @@ func (r *Report) Does() *snapshot.Others {
 
 // does is what the change adds to nodes, and what it takes from them.
 func (e *evaluation) does() *snapshot.Others {
-	out := &snapshot.Others{Taints: map[string][]corev1.Taint{}, Labels: map[string]map[string]string{}, Closed: map[string]bool{}}
+	out := &snapshot.Others{Taints: map[string][]corev1.Taint{}, Labels: map[string]map[string]string{}, Closed: map[string]bool{}, Comes: e.change.Comes}
 	for _, nodes := range []map[string]bool{e.change.Drains, e.change.Closed} {
 		for name, is := range nodes {
 			if is {
@@ -122,7 +122,7 @@ func (e *evaluation) beside(c placement.Scenario) placement.Scenario {
 	for name := range others.Closed {
 		closed = with(closed, name, true)
 	}
-	c.Taints, c.Labels, c.Closed = taints, labels, closed
+	c.Taints, c.Labels, c.Closed, c.Comes = taints, labels, closed, slices.Concat(c.Comes, others.Comes)
 	return c
 }
 
@@ -196,5 +196,5 @@ func (e *evaluation) without(elsewhere []placement.Eviction, orders int) Range {
 		evicted[i].Elsewhere = false
 	}
 	before := *e.placing().Before
-	return placement.New(e.snapshot, before, e.comparison == ComparisonOn).Simulate(slices.Concat(evicted, e.successors()), orders, seed).Missing
+	return placement.New(e.snapshot, before, e.comparison == ComparisonOn).Simulate(slices.Concat(evicted, e.successors()), orders, seed).Staying
 }

@@ -25,7 +25,7 @@ func TestReport_podsThatAQuotaRefusesAreNotCreated(t *testing.T) {
 	if placement := r.Placement(v); placement != "not_created" || !r.Gone(v) {
 		t.Errorf("the placement is %q, gone %t", placement, r.Gone(v))
 	}
-	want := Summary{EvictedNow: 1, Pending: number(1), Refused: number(1)}
+	want := Summary{EvictedNow: 1, Pending: number(1), Staying: number(1), Refused: number(1)}
 	if diff := cmp.Diff(want, r.Summary()); diff != "" {
 		t.Error(diff)
 	}

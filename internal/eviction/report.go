@@ -123,11 +123,9 @@ type Summary struct {
 	// Deleted those of the latter that Jobs delete which fail by that.
 	Ended, Preempting, Deleted Range
 	// Pending counts the replacements that no node takes, or that are not created because one before
-	// them waits, or admission refuses them, and Awaiting those of them that nodes take and have room for which
-	// the change brings. Refused counts those of the Pending ones that are refused, and
-	// Unplaced the others.
-	Pending, Refused, Unplaced Range
-	Awaiting                   Range
+	// them waits, or admission refuses them, Awaiting those of them that nodes take and have room for which the change brings,
+	// and Staying the others. Refused counts those of the Pending ones that are refused, and Unplaced the others.
+	Pending, Awaiting, Staying, Refused, Unplaced Range
 	// Preempted counts the pods elsewhere that the preemption by replacements evicts.
 	Preempted Range
 	// Again counts the replacements that are placed on a node that evicts them again.
@@ -178,11 +176,10 @@ func (s *Summary) add(v PodVerdict) {
 // Summary counts the verdicts of all pods.
 func (r *Report) Summary() Summary {
 	out := r.Outcome()
-	s := Summary{Pending: out.Missing, Refused: out.Refused, Unplaced: out.Unplaced, Preempted: out.Preempted, Again: out.Again, Preempting: out.Lost, Deleted: out.Deleted, Ended: r.endedPods()}
+	s := Summary{Pending: out.Missing, Awaiting: out.Arriving, Staying: out.Staying, Refused: out.Refused, Unplaced: out.Unplaced, Preempted: out.Preempted, Again: out.Again, Preempting: out.Lost, Deleted: out.Deleted, Ended: r.endedPods()}
 	for i := range r.Pods {
 		s.add(r.Pods[i])
 	}
-	s.Awaiting = r.awaiting(r.Pods)
 	return s
 }
 
@@ -258,16 +255,13 @@ func (r *Report) Workloads() []Workload {
 		w.Summary.add(v)
 		w.Pods = append(w.Pods, v)
 	}
-	for i := range out {
-		out[i].Summary.Awaiting = r.awaiting(out[i].Pods)
-	}
 	for _, p := range r.endedOthers() {
 		ended := &of(snapshot.WorkloadKey{Namespace: p.Pod.Namespace, Owner: p.Owner}).Summary.Ended
 		*ended = p.counted(*ended)
 	}
 	for _, o := range r.Outcome().Workloads {
 		w := of(o.WorkloadKey)
-		w.Outcome, w.Summary.Pending, w.Summary.Preempted = o, o.Missing, o.Preempted
+		w.Outcome, w.Summary.Pending, w.Summary.Awaiting, w.Summary.Staying, w.Summary.Preempted = o, o.Missing, o.Arriving, o.Staying, o.Preempted
 		w.Summary.Refused, w.Summary.Unplaced, w.Summary.Again, w.Summary.Preempting, w.Summary.Deleted = o.Refused, o.Unplaced, o.Again, o.Lost, o.Deleted
 	}
 	slices.SortStableFunc(out, func(a, b Workload) int {

@@ -189,7 +189,7 @@ func TestSummary_countsEveryVerdictAndWhatItMeans(t *testing.T) {
 		// done, immediately.
 		Completed: 1,
 		// stuck; bare-and-stuck is lost, and counts once.
-		Pending: number(1), Unplaced: number(1),
+		Pending: number(1), Staying: number(1), Unplaced: number(1),
 		// later returns to n1 in some orders, and unknown does where it is evicted.
 		Again: Range{Min: 0, Max: 2},
 	}
@@ -250,7 +250,7 @@ func TestSummary_countsWhatBecomesOfAPodOnce(t *testing.T) {
 		want   Summary
 	}{
 		"one that finds another node":      {pod("p", "n1"), taints, Summary{EvictedNow: 1}},
-		"one that finds none":              {pod("p", "n1", selecting("disk", "nvme")), taints, Summary{EvictedNow: 1, Pending: number(1), Unplaced: number(1)}},
+		"one that finds none":              {pod("p", "n1", selecting("disk", "nvme")), taints, Summary{EvictedNow: 1, Pending: number(1), Staying: number(1), Unplaced: number(1)}},
 		"one that fits on what comes":      {pod("p", "n1", selecting("disk", "nvme")), comes, Summary{EvictedNow: 1, Pending: number(1), Unplaced: number(1), Awaiting: number(1)}},
 		"a bare one":                       {pod("p", "n1", bare), taints, Summary{EvictedNow: 1, Lost: 1}},
 		"a bare one that fits nowhere":     {pod("p", "n1", bare, selecting("disk", "nvme")), taints, Summary{EvictedNow: 1, Lost: 1}},
@@ -295,7 +295,7 @@ func TestSummary_countsWhatBecomesOfAPodOnce(t *testing.T) {
 		}
 	}
 	rejected := newWorld(node("n1"), node("n2")).run(pod("p", "n1")).admitting(nil).allowing(exists("c", ""))
-	if diff := cmp.Diff(Summary{EvictedNow: 1, Pending: number(1), Refused: number(1)}, Evaluate(rejected.Snapshot, taints, ComparisonOff).Summary()); diff != "" {
+	if diff := cmp.Diff(Summary{EvictedNow: 1, Pending: number(1), Staying: number(1), Refused: number(1)}, Evaluate(rejected.Snapshot, taints, ComparisonOff).Summary()); diff != "" {
 		t.Error(diff)
 	}
 }

@@ -53,7 +53,7 @@ func (r *Report) Gone(v PodVerdict) bool {
 		return true
 	}
 	g := r.Outcome().Of(v.Pod)
-	return g != nil && g.Fate == placement.Pending && len(g.Awaits) == 0
+	return g != nil && g.Fate == placement.Pending && g.Arriving.Max == 0
 }
 
 // Awaits names what brings the only nodes that take a pod that is evicted; it is empty where another
@@ -65,22 +65,9 @@ func (r *Report) Awaits(v PodVerdict) []string {
 	return nil
 }
 
-// awaiting counts the pods that nodes take which the change brings.
-func (r *Report) awaiting(pods []PodVerdict) (n Range) {
-	counted := map[*placement.Group]int{}
-	for _, v := range pods {
-		if len(r.Awaits(v)) == 0 {
-			continue
-		}
-		g := r.Outcome().Of(v.Pod)
-		if counted[g]++; counted[g] <= g.Arriving.Min {
-			n.Min++
-		}
-		if counted[g] <= g.Arriving.Max {
-			n.Max++
-		}
-	}
-	return n
+// Arrives reports whether a pod that is evicted may run on a node that the change brings, and on no other.
+func (r *Report) Arrives(v PodVerdict) bool {
+	return len(r.Awaits(v)) > 0 && r.Outcome().Of(v.Pod).Arriving.Max > 0
 }
 
 // Placement is "fits", "pending" or "not_created" for an evicted pod whose replacement is placed, is

@@ -120,6 +120,11 @@ func volumeLimits(s *snapshot.Snapshot, node string) (out []volumeLimit) {
 	return out
 }
 
+// limitsOfNew returns those of a node that comes and will be like another one. It gets the drivers that nodes need.
+func limitsOfNew(s *snapshot.Snapshot, like string) []volumeLimit {
+	return slices.DeleteFunc(volumeLimits(s, like), func(l volumeLimit) bool { return l.lacks })
+}
+
 // attachedTo counts the volumes on a node whose drivers limit them.
 type attachedTo struct {
 	// counts are in the order of the node's limits.

@@ -186,3 +186,21 @@ func BenchmarkSimulate_softTaints(b *testing.B) {
 // BenchmarkSimulate_oneNode is a taint on one of 5,000 nodes: a five-hundredth of the pods, in a tenth of the time at most. What
 // all nodes hold is counted for it, too.
 func BenchmarkSimulate_oneNode(b *testing.B) { benchmarkSimulate(b, 1, Orders, time.Second) }
+
+// BenchmarkSimulate_newMachines is the same where 500 nodes come in their place, which alone take the pods.
+func BenchmarkSimulate_newMachines(b *testing.B) {
+	s, change, evicted := big(500)
+	for i := range evicted {
+		own := *evicted[i].Scheduling
+		own.NodeSelector = map[string]string{"pool": "new"}
+		evicted[i].Scheduling = &own
+	}
+	comes := *s.Nodes["node-0000"]
+	comes.Labels = map[string]string{"pool": "new"}
+	change.Comes = []Coming{{Node: &comes, Like: "node-0000", Of: "MachineSet", Count: 500}}
+	b.ReportAllocs()
+	for b.Loop() {
+		out := newSimulation(New(s, change, false), evicted).try(Orders, 1)
+		b.ReportMetric(float64(out.Arriving.Min), "arriving")
+	}
+}

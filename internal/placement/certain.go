@@ -49,11 +49,11 @@ func (s *simulation) share(orders int) int {
 
 // enough returns how many of so many orders show all that any order comes to. Where every pod finds a node in
 // each order, or in none, that is one, and two where it is not known of pods whether they are evicted, are gone, or
-// are placed by another scheduler: they all are in one of the first two orders, and none is in the other. Which pods nodes
-// take that come is not proved.
+// are placed by another scheduler: they all are in one of the first two orders, and none is in the other. Which of those that
+// find none are taken by nodes that come is not proved.
 func (s *simulation) enough(orders int) int {
 	switch s.proved = s.certain(); {
-	case !s.proved, len(s.Finder.change.Comes) > 0:
+	case !s.proved, s.leftOver && len(s.Finder.change.Comes) > 0:
 		return orders
 	case len(s.undecided)+len(s.overdue) > 0 || slices.ContainsFunc(s.replacements[:s.fixed], func(r *replacement) bool { return r.perhaps || r.foreign() }):
 		return min(2, orders)
@@ -91,6 +91,7 @@ func (s *simulation) certain() bool {
 			return false
 		}
 	}
+	s.leftOver = slices.ContainsFunc(all.kinds, func(k rival) bool { return k.never })
 	return all.gather() && !slices.ContainsFunc(all.kinds, func(k rival) bool { return !k.never && !all.fits(&k) })
 }
 

@@ -18,42 +18,51 @@ type newcomer struct {
 type newcomers struct {
 	*simulation
 	nodes []*newcomer
-	// opened is how many of each kind there are, in the order of the kinds.
-	opened []int
+	// kinds are the numbers of the kinds, in an order that chance decides. opened is how many of each there are.
+	kinds, opened []int
+	// templates are what pods that run on every node hold of one of each kind.
+	templates []nodeState
+	// from is the first node that may take pods of a class: room only shrinks. full are the classes that none takes.
+	from map[*class]int
+	full map[*class]bool
 	// refused remembers which kinds refuse pods of a search.
 	refused map[*nodeSearch][]bool
-	// level is set for an order in which all are there before the first pod is placed: the emptiest takes it. In the
-	// others each is filled before the next one comes.
+	// level is set for an order in which all are there before the first pod is placed, and take pods in turn: next is the
+	// one that is asked first. In the others each is filled before the next one comes.
 	level bool
+	next  int
 }
 
 // awaitNodes counts the pods that found no node in this order, and that nodes take which come: the highest priority first, each
-// in the room that the ones before have left. Pods whose place also depends on where others run are counted as those that may.
-func (s *simulation) awaitNodes(out *Outcome, missing int, first bool) {
-	least, most := 0, 0
+// in the room that the ones before have left. It is not certain of pods whose place also depends on where others run, or
+// on volumes that are not there yet.
+func (s *simulation) awaitNodes(out *Outcome, missing, others int, first bool) {
+	var own, elsewhere Range
 	if len(s.arrivals()) > 0 {
 		for _, r := range s.takenByNewcomers(out.Orders) {
-			certain := r.class.podRules == nil
-			if s.anyway(r) || r.elsewhere {
-				continue
-			}
-			most++
-			s.workloads[r.workload].arriving.note(certain)
-			if r.group != nil {
-				r.group.arriving.note(certain)
-			}
-			if certain {
-				least++
+			certain := r.class.podRules == nil && r.class.search.open == nil
+			switch {
+			case r.elsewhere:
+				elsewhere.note(certain)
+			case !s.anyway(r):
+				own.note(certain)
+				s.workloads[r.workload].arriving.note(certain)
+				if r.group != nil {
+					r.group.arriving.note(certain)
+				}
 			}
 		}
 	}
-	out.Arriving.span(least, most, first)
-	out.Staying.span(missing-most, missing-least, first)
+	out.Arriving.span(own, first)
+	out.Staying.span(own.from(missing), first)
+	out.Others.Missing.span(elsewhere.from(others), first)
+	out.Others.All.span(own.Plus(elsewhere).from(missing+others), first)
 	for _, w := range s.workloads {
-		w.Arriving.span(w.arriving.Min, w.arriving.Max, first)
+		w.Arriving.span(w.arriving, first)
+		w.Staying.span(w.arriving.from(w.missing), first)
 	}
 	for _, g := range s.groups {
-		g.Arriving.span(g.arriving.Min, g.arriving.Max, first)
+		g.Arriving.span(g.arriving, first)
 	}
 }
 
@@ -64,44 +73,108 @@ func (r *Range) note(certain bool) {
 	}
 }
 
+// from is what is left of so many.
+func (r Range) from(n int) Range { return Range{n - r.Max, n - r.Min} }
+
 // span extends a range by that of another order.
-func (r *Range) span(least, most int, first bool) {
+func (r *Range) span(other Range, first bool) {
 	if first {
-		*r = Range{least, most}
+		*r = other
 	}
-	r.Min, r.Max = min(r.Min, least), max(r.Max, most)
+	r.Min, r.Max = min(r.Min, other.Min), max(r.Max, other.Max)
 }
 
-// takenByNewcomers returns the pods that found no node, and that one which comes takes.
+// takenByNewcomers returns the pods that found no node, and that one which comes takes. Those that are absent in this order count
+// as in the last one in which they were not, as they do elsewhere.
 func (s *simulation) takenByNewcomers(order int) (taken []*replacement) {
-	left := slices.DeleteFunc(slices.Clone(s.replacements), func(r *replacement) bool {
-		return !r.missing() || r.deleted || r.foreign() || r.class.forbidden != nil || r.refusal() != nil
-	})
-	slices.SortStableFunc(left, s.inTurn)
-	n := &newcomers{simulation: s, opened: make([]int, len(s.arrivals())), refused: map[*nodeSearch][]bool{}, level: order%2 == 1}
-	if n.level {
-		n.openAll(len(left))
-	}
-	there := map[*replacement]bool{}
-	for _, r := range left {
-		if !r.created && !s.comesNext(r, there) {
-			continue
+	var left []*replacement
+	for _, r := range s.replacements {
+		switch {
+		case r.missing() && r.awaitsNode():
+			left = append(left, r)
+		case r.perhaps && r.absent && !r.fits && r.welcome && r.denied == nil:
+			taken = append(taken, r)
 		}
-		if at := n.find(r.class); at != nil {
-			at.hold(at.place, occupant{pod: r.pod, replacement: r}, 1)
-			at.attach(at.limits, s.attachments.of(r.pod), 1)
+	}
+	slices.SortStableFunc(left, s.inTurn)
+	n, there := s.newcomers(order, len(left)), map[*replacement]bool{}
+	for _, r := range left {
+		r.welcome = (r.created || s.comesNext(r, there)) && n.take(r)
+		if r.welcome {
 			there[r], taken = true, append(taken, r)
 		}
 	}
 	return taken
 }
 
-// inTurn orders pods as the queue does, and pods that are not created yet behind the others, by their ordinals. In some orders
+// awaitsNode reports whether it is a node alone that a missing pod lacks.
+func (r *replacement) awaitsNode() bool {
+	return !r.deleted && !r.foreign() && r.class.forbidden == nil && r.refusal() == nil
+}
+
+// newcomers prepares the nodes that come for so many pods.
+func (s *simulation) newcomers(order, pods int) *newcomers {
+	kinds := len(s.arrivals())
+	n := &newcomers{
+		simulation: s, kinds: s.chance.source(ofStarts, 1).Perm(kinds), opened: make([]int, kinds), templates: make([]nodeState, kinds),
+		from: map[*class]int{}, full: map[*class]bool{}, refused: map[*nodeSearch][]bool{}, level: order%2 == 1,
+	}
+	for kind, p := range s.arrivals() {
+		n.templates[kind] = s.template(p)
+	}
+	if !n.level {
+		return n
+	}
+	for more := true; more && len(n.nodes) < pods; {
+		more = false
+		for _, kind := range n.kinds {
+			if p := s.arrivals()[kind]; n.opened[kind] < p.coming.Count {
+				n.open(kind)
+				more = true
+			}
+		}
+	}
+	return n
+}
+
+// template is what pods that run on every node hold of one that comes.
+func (s *simulation) template(p *place) nodeState {
+	out := nodeState{has: p.has}
+	if p.has != nil {
+		out.others = make([]int64, len(p.has.Others))
+	}
+	for _, pod := range s.snapshot.Pods[p.coming.Like] {
+		if s.snapshot.RunsOnEveryNode(pod) && !pod.Terminating && !pod.Completed {
+			out.hold(p, occupant{pod: pod}, 1)
+			out.attach(p.limits, s.attachments.of(pod), 1)
+		}
+	}
+	return out
+}
+
+// inTurn orders pods as the queue does, and those that are not created yet behind the others, by their ordinals. In some orders
 // those that were Pending before come last: the scheduler has tried them more often, and puts off the next time for longer.
 func (s *simulation) inTurn(a, b *replacement) int {
-	number := map[bool]int{true: 1}
-	late := number[s.prompt && a.waiting] - number[s.prompt && b.waiting]
-	return cmp.Or(late, cmp.Compare(b.class.demand.Priority, a.class.demand.Priority), number[!a.created]-number[!b.created], cmp.Compare(a.since, b.since), a.ordinal-b.ordinal, a.rank-b.rank)
+	if late := s.prompt && a.waiting; late != (s.prompt && b.waiting) {
+		return after(late)
+	}
+	if c := cmp.Compare(b.class.demand.Priority, a.class.demand.Priority); c != 0 {
+		return c
+	}
+	if a.created != b.created {
+		return after(!a.created)
+	}
+	if a.created {
+		return cmp.Or(cmp.Compare(a.since, b.since), a.rank-b.rank)
+	}
+	return cmp.Or(a.ordinal-b.ordinal, a.rank-b.rank)
+}
+
+func after(is bool) int {
+	if is {
+		return 1
+	}
+	return -1
 }
 
 // comesNext reports whether a StatefulSet creates a pod once others are on nodes that have come.
@@ -111,58 +184,59 @@ func (s *simulation) comesNext(r *replacement, there map[*replacement]bool) bool
 	})
 }
 
+// take puts a pod on a node that takes it, and reports whether one does.
+func (n *newcomers) take(r *replacement) bool {
+	if n.full[r.class] {
+		return false
+	}
+	at := n.find(r.class)
+	if n.full[r.class] = at == nil; at == nil {
+		return false
+	}
+	at.hold(at.place, occupant{pod: r.pod, replacement: r}, 1)
+	at.attach(at.limits, n.attachments.of(r.pod), 1)
+	return true
+}
+
 // find returns a node that takes pods of a class, nil for none.
 func (n *newcomers) find(c *class) *newcomer {
-	var best *newcomer
-	for _, one := range n.nodes {
-		if (best == nil || n.level && one.pods < best.pods) && n.takes(one, c) {
-			best = one
+	if n.level {
+		for range n.nodes {
+			one := n.nodes[n.next%len(n.nodes)]
+			if n.next++; n.takes(one, c) {
+				return one
+			}
+		}
+	} else {
+		for ; n.from[c] < len(n.nodes); n.from[c]++ {
+			if one := n.nodes[n.from[c]]; n.takes(one, c) {
+				return one
+			}
 		}
 	}
-	for kind := 0; best == nil && kind < len(n.opened); kind++ {
-		if one := n.open(kind); one != nil && n.takes(one, c) {
-			n.opened[kind]++
-			n.nodes = append(n.nodes, one)
-			best = one
+	for _, kind := range n.kinds {
+		p := n.arrivals()[kind]
+		if p.coming.Count > 0 && n.opened[kind] >= p.coming.Count || !n.takes(&newcomer{place: p, nodeState: n.templates[kind]}, c) {
+			continue
 		}
+		return n.open(kind)
 	}
-	return best
+	return nil
 }
 
-// openAll lets all nodes come, no more than so many of a kind.
-func (n *newcomers) openAll(most int) {
-	for kind := range n.opened {
-		for one := n.open(kind); one != nil && n.opened[kind] < most; one = n.open(kind) {
-			n.opened[kind]++
-			n.nodes = append(n.nodes, one)
-		}
-	}
-}
-
-// open returns another node of a kind, nil where no more come. The pods that run on every node are on it.
+// open lets another node of a kind come.
 func (n *newcomers) open(kind int) *newcomer {
-	p := n.arrivals()[kind]
-	if p.coming.Count > 0 && n.opened[kind] >= p.coming.Count {
-		return nil
-	}
-	one := &newcomer{place: p, nodeState: nodeState{has: p.has}}
-	if p.has != nil {
-		one.others = make([]int64, len(p.has.Others))
-	}
-	for _, pod := range n.snapshot.Pods[p.coming.Like] {
-		if n.snapshot.RunsOnEveryNode(pod) && !pod.Terminating && !pod.Completed {
-			one.hold(p, occupant{pod: pod}, 1)
-			one.attach(p.limits, n.attachments.of(pod), 1)
-		}
-	}
+	n.opened[kind]++
+	one := &newcomer{place: n.arrivals()[kind], nodeState: n.templates[kind]}
+	one.others, one.ports, one.attachedTo = slices.Clone(one.others), slices.Clone(one.ports), one.clone()
+	n.nodes = append(n.nodes, one)
 	return one
 }
 
 // takes reports whether a node takes pods of a class, whatever these have to do with other pods.
 func (n *newcomers) takes(one *newcomer, c *class) bool {
-	n.work++
 	if n.refused[c.search] == nil {
-		n.refused[c.search] = make([]bool, len(n.opened))
+		n.refused[c.search] = make([]bool, len(n.kinds))
 		for kind, p := range n.arrivals() {
 			_, n.refused[c.search][kind] = n.refuses(c.search, p)
 		}

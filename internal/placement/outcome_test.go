@@ -128,33 +128,33 @@ func TestJoin_addsUpWhatEachChangeDoes(t *testing.T) {
 	refusal := &Refusal{}
 	all := func(n int) Range { return Range{n, n + 1} }
 	web := WorkloadOutcome{
-		WorkloadKey: key("web"), Placed: all(1), Pending: all(2), NotCreated: all(3), Missing: all(4), Refused: all(5), Unplaced: all(6), AllPending: all(7), Delayed: all(8), Preempted: all(9), Lost: all(1), JobFails: true,
+		WorkloadKey: key("web"), Placed: all(1), Pending: all(2), NotCreated: all(3), Missing: all(4), Refused: all(5), Unplaced: all(6), AllPending: all(7), Delayed: all(8), Preempted: all(9), Lost: all(1), JobFails: true, Arriving: all(1), Staying: all(2),
 		Proved: 1, Reason: "first", Brief: "1st", Awaits: []string{"MachineSet a"}, PolicyUnknown: true,
 	}
 	more := WorkloadOutcome{
-		WorkloadKey: key("web"), Placed: exactly(10), Pending: exactly(10), NotCreated: exactly(10), Missing: exactly(10), Refused: exactly(10), Unplaced: exactly(10), AllPending: exactly(10), Delayed: exactly(10), Preempted: exactly(10), Lost: exactly(10),
+		WorkloadKey: key("web"), Placed: exactly(10), Pending: exactly(10), NotCreated: exactly(10), Missing: exactly(10), Refused: exactly(10), Unplaced: exactly(10), AllPending: exactly(10), Delayed: exactly(10), Preempted: exactly(10), Lost: exactly(10), Arriving: exactly(10), Staying: exactly(10),
 		Proved: 10, Reason: "second", Brief: "2nd", Awaits: []string{"MachineSet b"}, Refusal: refusal,
 	}
 	fits := WorkloadOutcome{WorkloadKey: key("web"), Placed: exactly(1)}
 	alone := WorkloadOutcome{WorkloadKey: key("db"), Pending: exactly(1), Reason: "db"}
 	sum := WorkloadOutcome{
-		WorkloadKey: key("web"), Placed: all(11), Pending: all(12), NotCreated: all(13), Missing: all(14), Refused: all(15), Unplaced: all(16), AllPending: all(17), Delayed: all(18), Preempted: all(19), Lost: all(11), JobFails: true,
+		WorkloadKey: key("web"), Placed: all(11), Pending: all(12), NotCreated: all(13), Missing: all(14), Refused: all(15), Unplaced: all(16), AllPending: all(17), Delayed: all(18), Preempted: all(19), Lost: all(11), JobFails: true, Arriving: all(11), Staying: all(12),
 		Proved: 11, Reason: "first", Brief: "1st", Awaits: []string{"MachineSet a"}, PolicyUnknown: true, Refusal: refusal,
 	}
 	pod, db := &snapshot.Pod{Name: "web-0"}, &snapshot.Pod{Name: "db-0"}
 	group := &Group{Fate: Fits}
 	first := &Outcome{
-		Placed: all(1), Pending: all(2), NotCreated: all(3), Missing: all(4), Refused: all(5), Unplaced: all(6), Preempted: all(7), UnknownQuotas: true,
+		Placed: all(1), Pending: all(2), NotCreated: all(3), Missing: all(4), Refused: all(5), Unplaced: all(6), Preempted: all(7), Arriving: all(1), Staying: all(2), UnknownQuotas: true,
 		UnmodelledQuotas: []string{"app/b"}, UnmodelledRanges: []string{"app/d"}, Victims: []Victim{{Orders: 1}}, Workloads: []WorkloadOutcome{web}, groups: map[*snapshot.Pod]*Group{pod: group},
 		Lost: all(1), Gone: map[*snapshot.Pod]bool{pod: false, db: false},
 	}
 	second := &Outcome{
-		Placed: exactly(10), Pending: exactly(10), NotCreated: exactly(10), Missing: exactly(10), Refused: exactly(10), Unplaced: exactly(10), Preempted: exactly(10), UnknownRanges: true,
+		Placed: exactly(10), Pending: exactly(10), NotCreated: exactly(10), Missing: exactly(10), Refused: exactly(10), Unplaced: exactly(10), Preempted: exactly(10), Arriving: exactly(10), Staying: exactly(10), UnknownRanges: true,
 		UnmodelledQuotas: []string{"app/a", "app/b"}, UnmodelledRanges: []string{"app/c", "app/d"}, Victims: []Victim{{Orders: 2}}, Workloads: []WorkloadOutcome{alone, more},
 		Lost: exactly(10), Gone: map[*snapshot.Pod]bool{pod: true},
 	}
 	want := &Outcome{
-		Placed: all(11), Pending: all(12), NotCreated: all(13), Missing: all(14), Refused: all(15), Unplaced: all(16), Preempted: all(17), UnknownQuotas: true, UnknownRanges: true,
+		Placed: all(11), Pending: all(12), NotCreated: all(13), Missing: all(14), Refused: all(15), Unplaced: all(16), Preempted: all(17), Arriving: all(11), Staying: all(12), UnknownQuotas: true, UnknownRanges: true,
 		UnmodelledQuotas: []string{"app/a", "app/b"}, UnmodelledRanges: []string{"app/c", "app/d"}, Victims: []Victim{{Orders: 1}, {Orders: 2}}, Workloads: []WorkloadOutcome{sum, alone},
 		Lost: all(11), Gone: map[*snapshot.Pod]bool{pod: true, db: false},
 	}

@@ -122,7 +122,7 @@ type Outcome struct {
 type Others struct {
 	// Replacements is how many there are.
 	Replacements int
-	// Missing counts those of them that are Pending or not created, and All the Missing ones of all changes.
+	// Missing counts those of them that stay Pending or are not created, and All those of all changes.
 	Missing, All Range
 	// Before returns what Missing is without this change. It is a simulation of its own.
 	Before func() Range
@@ -170,7 +170,7 @@ func Join(outcomes ...*Outcome) *Outcome {
 	at := map[snapshot.WorkloadKey]int{}
 	for _, o := range outcomes {
 		out.fewest(o)
-		out.Others.join(out.Missing, o.Missing, o.Others)
+		out.Others.join(out.Staying, o.Staying, o.Others)
 		out.Placed, out.Pending, out.NotCreated = out.Placed.Plus(o.Placed), out.Pending.Plus(o.Pending), out.NotCreated.Plus(o.NotCreated)
 		out.Missing, out.Preempted = out.Missing.Plus(o.Missing), out.Preempted.Plus(o.Preempted)
 		out.Refused, out.Unplaced, out.Again = out.Refused.Plus(o.Refused), out.Unplaced.Plus(o.Unplaced), out.Again.Plus(o.Again)
@@ -309,9 +309,9 @@ type WorkloadOutcome struct {
 	Reason, Brief string
 	// Refusal is why one of the Refused is not created, nil where none is.
 	Refusal *Refusal
-	// Awaits names what brings nodes that would take a Pending one, Arriving counts as that of an Outcome does.
-	Awaits   []string
-	Arriving Range
+	// Awaits names what brings nodes that would take a Pending one, Arriving and Staying count as those of an Outcome do.
+	Awaits            []string
+	Arriving, Staying Range
 	// PolicyUnknown is set where that of a Group is.
 	PolicyUnknown bool
 }
@@ -321,7 +321,7 @@ func (w *WorkloadOutcome) join(other *WorkloadOutcome) {
 	w.Placed, w.Pending, w.NotCreated = w.Placed.Plus(other.Placed), w.Pending.Plus(other.Pending), w.NotCreated.Plus(other.NotCreated)
 	w.Missing, w.AllPending, w.Delayed, w.Preempted = w.Missing.Plus(other.Missing), w.AllPending.Plus(other.AllPending), w.Delayed.Plus(other.Delayed), w.Preempted.Plus(other.Preempted)
 	w.Proved += other.Proved
-	w.Arriving = w.Arriving.Plus(other.Arriving)
+	w.Arriving, w.Staying = w.Arriving.Plus(other.Arriving), w.Staying.Plus(other.Staying)
 	w.PolicyUnknown = w.PolicyUnknown || other.PolicyUnknown
 	w.Refused, w.Unplaced, w.Refusal = w.Refused.Plus(other.Refused), w.Unplaced.Plus(other.Unplaced), cmp.Or(w.Refusal, other.Refusal)
 	w.Again, w.Lost, w.Deleted, w.JobFails = w.Again.Plus(other.Again), w.Lost.Plus(other.Lost), w.Deleted.Plus(other.Deleted), w.JobFails || other.JobFails

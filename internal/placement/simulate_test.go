@@ -96,7 +96,7 @@ func TestSimulate_tenPodsAndRoomForOne(t *testing.T) {
 	w := newWorld(having(node("n1"), 100, 100), having(node("n2"), 1, 1)).run(replicas("web", "n1", 10, asking(1, 1))...)
 	got := w.simulate().of(t, "web")
 	want := WorkloadOutcome{
-		WorkloadKey: got.WorkloadKey, Placed: exactly(1), Pending: exactly(9), Missing: exactly(9), Unplaced: exactly(9), AllPending: exactly(9), Proved: 9,
+		WorkloadKey: got.WorkloadKey, Placed: exactly(1), Pending: exactly(9), Missing: exactly(9), Staying: exactly(9), Unplaced: exactly(9), AllPending: exactly(9), Proved: 9,
 		Reason: "1 is tainted gone:NoExecute, 1 lacks memory (needs 1Gi, none free)", Brief: "1 taint, 1 memory",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {

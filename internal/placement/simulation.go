@@ -132,8 +132,8 @@ type simulation struct {
 	// returned is set once Jobs have failed by preemption.
 	returned bool
 	effort
-	// proved is set where it is proved what each order comes to.
-	proved bool
+	// proved is set where it is proved what each order comes to, leftOver where pods find no node in any.
+	proved, leftOver bool
 	// takers, best and lower are used anew for each pod.
 	takers []rated
 	best   []int32
@@ -156,7 +156,8 @@ type replacement struct {
 	// undecided is set where it is not known whether the pod that it replaces is evicted, successor for one
 	// that is created instead of a pod that is terminating already, absent in orders in which it is not.
 	// perhaps is set for one that its controller may not create, fits where the last order that had it has placed it.
-	undecided, successor, absent, perhaps, fits bool
+	// welcome is set where a node that comes takes it then.
+	undecided, successor, absent, perhaps, fits, welcome bool
 	// ended is set once its Job has failed by preemption.
 	ended bool
 	// elsewhere is set where another change of the run evicts the pod that it replaces.

@@ -100,15 +100,13 @@ func (s *simulation) collect(out *Outcome, victims map[*snapshot.Pod]int) {
 	out.Pending.add(pending, first)
 	out.NotCreated.add(notCreated, first)
 	out.Missing.add(missing, first)
-	out.Others.Missing.add(others, first)
-	out.Others.All.add(missing+others, first)
 	out.Refused.add(refused, first)
 	out.Unplaced.add(missing-refused, first)
 	out.Preempted.add(len(s.preempted), first)
 	out.Deleted.add(len(s.deleted), first)
 	out.Again.add(again, first)
 	out.Lost.add(lost, first)
-	s.awaitNodes(out, missing, first)
+	s.awaitNodes(out, missing, others, first)
 }
 
 // missing reports whether it is Pending, or is not created and might be later.

@@ -99,14 +99,14 @@ func (e *Effects) Exceeded(owner string, turns bool, s *snapshot.Snapshot, plan 
 	return out
 }
 
-// pending is how many replacements are Pending of the plan and of others.
+// pending is how many replacements stay Pending of the plan and of others.
 func (p Plan) pending() eviction.Range {
 	_, report := p.Impact()
 	out := report.Outcome()
 	if out.Others.Replacements > 0 {
 		return out.Others.All
 	}
-	return out.Missing
+	return out.Staying
 }
 
 // limited is a resource that was planned before, its max_pending, and what those before do without it.

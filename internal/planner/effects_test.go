@@ -90,7 +90,10 @@ func TestEffects_Exceeded(t *testing.T) {
 		limit         *int64
 		first, second string
 		want          []eviction.Excess
+		// comes is set where the first one brings a node.
+		comes bool
 	}{
+		"the first one brings a node":  {limit: new(int64(0)), first: "x:NoExecute", second: "x:NoExecute", comes: true},
 		"no limit":                     {first: "x:NoExecute", second: "x:NoExecute"},
 		"a limit that allows both":     {limit: new(int64(2)), first: "x:NoExecute", second: "x:NoExecute"},
 		"one that allows one of them":  {limit: new(int64(1)), first: "x:NoExecute", second: "x:NoExecute", want: excess(2, 1)},
@@ -120,6 +123,9 @@ func TestEffects_Exceeded(t *testing.T) {
 			}
 			does := order("a", tt.first)(s).Does()
 			does.MaxPending = tt.limit
+			if tt.comes {
+				does.Nodes = does.Nodes.And(&snapshot.Others{Comes: []snapshot.Coming{{Node: &snapshot.Node{Ready: true}, Of: "MachineSet", Count: 1}}})
+			}
 			effects.Note("first", does, false)
 			second := order("b", tt.second)
 			beside := s.Beside(effects.Note("second", second(s).Does(), false))

@@ -109,7 +109,7 @@ func fromVerdict(report *eviction.Report, v eviction.PodVerdict) Pod {
 		Namespace: v.Pod.Namespace, Name: v.Pod.Name, Node: v.Pod.Node,
 		Owner: orNull(v.Owner.String()), Verdict: string(v.Verdict),
 		Reason: report.Why(v), Lost: v.Lost, Placement: orNull(report.Placement(v)),
-		Reschedulable: !v.NoPlace && (report.Placement(v) == "" || report.Placement(v) == "fits" || len(report.Awaits(v)) > 0),
+		Reschedulable: !v.NoPlace && (report.Placement(v) == "" || report.Placement(v) == "fits" || report.Arrives(v)),
 		Budget:        orNull(v.Budget), LocalData: v.Pod.LocalData,
 	}
 	if v.Verdict == eviction.EvictedAfter {
@@ -129,7 +129,7 @@ func fromWorkload(w eviction.Workload) Workload {
 	return Workload{
 		Namespace: w.Namespace, Kind: w.Owner.Kind, Name: w.Owner.Name,
 		EvictedNow: s.EvictedNow, EvictedAfter: s.EvictedAfter, Drained: s.Drained, Stays: s.Stays, Unknown: s.Unknown,
-		Fits: w.Outcome.Placed.Min, Pending: s.Pending.Min, PendingMax: s.Pending.Max, Preempted: s.Preempted.Max,
+		Fits: w.Outcome.Placed.Min, Pending: s.Staying.Min, PendingMax: s.Staying.Max, Preempted: s.Preempted.Max,
 		EvictedAgain: s.Again.Max,
 	}
 }
@@ -137,7 +137,7 @@ func fromWorkload(w eviction.Workload) Workload {
 func fromSummary(s eviction.Summary, homeless int) *Summary {
 	return &Summary{
 		Stays: s.Stays, EvictedNow: s.EvictedNow, EvictedAfter: s.EvictedAfter, Drained: s.Drained, Unknown: s.Unknown, Completed: s.Completed,
-		Lost: s.LostPods().Min, LostMax: s.LostPods().Max, Pending: s.Pending.Min, PendingMax: s.Pending.Max, Preempted: s.Preempted.Max, EvictedAgain: s.Again.Max, NotReschedulable: homeless,
+		Lost: s.LostPods().Min, LostMax: s.LostPods().Max, Pending: s.Staying.Min, PendingMax: s.Staying.Max, Preempted: s.Preempted.Max, EvictedAgain: s.Again.Max, NotReschedulable: homeless,
 	}
 }
 

@@ -39,7 +39,7 @@ var (
 	}
 
 	classFields    = values("provisioner", "volumeBindingMode", "reclaimPolicy").with(tree{"allowedTopologies": {"matchLabelExpressions": values("key", "values")}})
-	driverFields   = tree{"spec": values("storageCapacity")}
+	driverFields   = tree{"spec": values("storageCapacity", "attachRequired", "preventPodSchedulingIfMissing")}
 	driversOfNode  = tree{"spec": {"drivers": values("name").with(tree{"allocatable": values("count")})}}
 	capacityFields = values("storageClassName").with(tree{"nodeTopology": labelSelector, "capacity": amount, "maximumVolumeSize": amount})
 )

@@ -112,7 +112,7 @@ func (w *storing) classes() {
 		}
 	})
 	w.Add(
-		&storagev1.CSIDriver{ObjectMeta: w.noted("", driver), Spec: storagev1.CSIDriverSpec{StorageCapacity: new(!w.some(3)), TokenRequests: []storagev1.TokenRequest{{Audience: canary}}}},
+		&storagev1.CSIDriver{ObjectMeta: w.noted("", driver), Spec: storagev1.CSIDriverSpec{StorageCapacity: new(!w.some(3)), AttachRequired: new(!w.some(3)), PreventPodSchedulingIfMissing: new(w.some(3)), TokenRequests: []storagev1.TokenRequest{{Audience: canary}}}},
 		&storagev1.CSIDriver{ObjectMeta: w.noted("", "nfs.acme.example")},
 	)
 	for n := range 2 {

@@ -25,6 +25,8 @@ type Others struct {
 	Closed map[string]bool
 	// Evicted are the pods that others evict or may evict, by node.
 	Evicted map[string]map[types.UID]Departure
+	// Comes are the kinds of nodes that others bring.
+	Comes []Coming
 }
 
 // Departure is the eviction of a pod.
@@ -37,7 +39,7 @@ type Departure struct {
 
 // Empty reports whether others change nothing.
 func (o *Others) Empty() bool {
-	return o == nil || len(o.Taints)+len(o.Labels)+len(o.Closed)+len(o.Evicted) == 0
+	return o == nil || len(o.Taints)+len(o.Labels)+len(o.Closed)+len(o.Evicted)+len(o.Comes) == 0
 }
 
 // Evicts reports whether others may evict pods.
@@ -65,6 +67,7 @@ func Together(all ...*Others) *Others {
 			}
 		}
 		maps.Copy(out.Closed, o.Closed)
+		out.Comes = append(out.Comes, o.Comes...)
 		merge(out.Labels, o.Labels)
 		merge(out.Evicted, o.Evicted)
 	}
