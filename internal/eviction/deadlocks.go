@@ -179,21 +179,26 @@ type missing struct {
 
 func (h *heldByBudget) missing(r *Report) missing {
 	var out missing
-	groups := map[*placement.Group][]string{}
+	groups, waits := map[*placement.Group][]string{}, map[*placement.Group]int{}
 	for _, v := range slices.Concat(h.pods, h.unasked) {
 		switch g := r.Outcome().Of(v.Pod); {
 		case v.Lost || v.NoPlace:
 			out.gone = append(out.gone, v.Pod.Key())
-		case g != nil && g.Fate == placement.Pending && len(g.Awaits) > 0:
+		case g != nil && g.Fate == placement.Pending && waits[g] < g.Arriving.Max:
+			// Which of them new nodes take cannot be told: as many of the first ones.
+			waits[g]++
 			out.awaiting = append(out.awaiting, v.Pod.Key())
 		case g != nil:
 			groups[g] = append(groups[g], v.Pod.Key())
 		}
 	}
+	if holds := r.Outcome().Arriving.Max; len(out.awaiting) > holds {
+		out.gone, out.awaiting = append(out.gone, out.awaiting[holds:]...), out.awaiting[:holds]
+	}
 	out.most = len(out.gone)
 	for g, names := range groups {
 		// Which of them are pending cannot be told: as many of the first ones are.
-		pending := g.Pending()
+		pending := placement.Range{Min: max(0, g.Pending().Min-waits[g]), Max: max(0, g.Pending().Max-waits[g])}
 		out.gone = append(out.gone, names[:min(pending.Min, len(names))]...)
 		out.most += min(pending.Max, len(names))
 	}

@@ -4,6 +4,7 @@
 package eviction
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"testing"
@@ -161,8 +162,11 @@ func TestDeadlocks_newMachines(t *testing.T) {
 		last  bool
 		first podOption
 		why   string
+		// cores is how many the new one has, 9 where it is 0.
+		cores int64
 	}{
 		"it comes while the old one is drained":                  {most: 1},
+		"it comes then, and has room for one":                    {most: 1, cores: 1, why: "2 to be drained cannot run elsewhere (app/p1, app/p2)"},
 		"it comes when the old one is gone":                      {most: 1, last: true, why: "1 unavailable pod, and 3 " + waits},
 		"it comes then, and two are allowed":                     {most: 2, last: true, why: "2 unavailable pods, and 3 " + waits},
 		"it comes then, and all are allowed":                     {most: 3, last: true},
@@ -181,7 +185,7 @@ func TestDeadlocks_newMachines(t *testing.T) {
 		w = w.budget("app", "pdb", "", 0)
 		w.Budgets["app"][0].Most = &tt.most
 		change := draining("n1")
-		change.Comes = []placement.Coming{{Node: having(node("new"), 9, 9), Of: "MachineSet a"}}
+		change.Comes = []placement.Coming{{Node: having(node("new"), cmp.Or(tt.cores, 9), 9), Of: "MachineSet a", Count: 1}}
 		why := ""
 		for _, d := range Evaluate(w.Snapshot, change, ComparisonOff).Deadlocks(w.Snapshot, DrainOf{Last: tt.last}) {
 			why += d.Why

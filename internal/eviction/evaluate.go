@@ -30,7 +30,7 @@ func (e *evaluation) report() *Report {
 	for _, name := range names {
 		count += len(s.Pods[name])
 	}
-	report := &Report{Pods: make([]PodVerdict, 0, count), Nodes: names, Gaps: s.Gaps, Deletes: e.change.Deletes, does: e.does()}
+	report := &Report{Pods: make([]PodVerdict, 0, count), Nodes: names, Gaps: s.Gaps, Deletes: e.change.Deletes, does: e.does(), brings: len(e.change.Comes) > 0}
 	for _, name := range names {
 		start := len(report.Pods)
 		node := e.node(name)

@@ -28,9 +28,10 @@ func (r *Report) Does() *snapshot.Others {
 		}
 		pods[pod.Node][pod.UID] = one
 	}
+	awaited := r.awaited()
 	for i := range r.Pods {
 		if v := &r.Pods[i]; v.Leaves() || v.Verdict == Unknown {
-			note(v.Pod, snapshot.Departure{After: v.AfterSeconds, Unsure: v.Verdict == Unknown, Lost: v.Fails != ""})
+			note(v.Pod, snapshot.Departure{After: v.AfterSeconds, Unsure: v.Verdict == Unknown, Lost: v.Fails != "", Awaited: awaited(v.Pod)})
 		}
 	}
 	for _, p := range r.Ended {
@@ -39,9 +40,26 @@ func (r *Report) Does() *snapshot.Others {
 	return r.does.And(&snapshot.Others{Evicted: pods})
 }
 
+// awaited returns which pods nodes certainly take which the change brings: as many of those that nothing tells apart as there
+// are. It does not simulate a change that brings none.
+func (r *Report) awaited() func(*snapshot.Pod) bool {
+	if !r.brings {
+		return func(*snapshot.Pod) bool { return false }
+	}
+	counted := map[*placement.Group]int{}
+	return func(pod *snapshot.Pod) bool {
+		g := r.Outcome().Of(pod)
+		if g == nil {
+			return false
+		}
+		counted[g]++
+		return counted[g] <= g.Arriving.Min
+	}
+}
+
 // does is what the change adds to nodes, and what it takes from them.
 func (e *evaluation) does() *snapshot.Others {
-	out := &snapshot.Others{Taints: map[string][]corev1.Taint{}, Labels: map[string]map[string]string{}, Closed: map[string]bool{}, Comes: e.change.Comes}
+	out := &snapshot.Others{Taints: map[string][]corev1.Taint{}, Labels: map[string]map[string]string{}, Closed: map[string]bool{}}
 	for _, nodes := range []map[string]bool{e.change.Drains, e.change.Closed} {
 		for name, is := range nodes {
 			if is {
@@ -122,7 +140,7 @@ func (e *evaluation) beside(c placement.Scenario) placement.Scenario {
 	for name := range others.Closed {
 		closed = with(closed, name, true)
 	}
-	c.Taints, c.Labels, c.Closed, c.Comes = taints, labels, closed, slices.Concat(c.Comes, others.Comes)
+	c.Taints, c.Labels, c.Closed = taints, labels, closed
 	return c
 }
 
@@ -160,6 +178,7 @@ func (e *evaluation) elsewhere(verdicts []PodVerdict) []placement.Eviction {
 	}
 	evicted := e.snapshot.Others.Evicted
 	var left []PodVerdict
+	awaited := map[*snapshot.Pod]bool{}
 	for _, name := range slices.Sorted(maps.Keys(evicted)) {
 		pods := e.snapshot.Pods[name]
 		if name == "" {
@@ -178,13 +197,13 @@ func (e *evaluation) elsewhere(verdicts []PodVerdict) []placement.Eviction {
 			if gone.Lost {
 				v.Fails = "its Job"
 			}
-			left = append(left, v)
+			left, awaited[pod] = append(left, v), gone.Awaited
 		}
 	}
 	slices.SortFunc(left, func(a, b PodVerdict) int { return a.Pod.Compare(b.Pod) })
 	out := e.evictions(left)
 	for i := range out {
-		out[i].Elsewhere = true
+		out[i].Elsewhere, out[i].Awaited = true, awaited[out[i].Pod]
 	}
 	return out
 }
@@ -193,7 +212,7 @@ func (e *evaluation) elsewhere(verdicts []PodVerdict) []placement.Eviction {
 func (e *evaluation) without(elsewhere []placement.Eviction, orders int) Range {
 	evicted := slices.Clone(elsewhere)
 	for i := range evicted {
-		evicted[i].Elsewhere = false
+		evicted[i].Elsewhere = evicted[i].Awaited
 	}
 	before := *e.placing().Before
 	return placement.New(e.snapshot, before, e.comparison == ComparisonOn).Simulate(slices.Concat(evicted, e.successors()), orders, seed).Staying

@@ -142,3 +142,29 @@ func TestOthers_pendingPodsOfAFailedJobDoNotCompete(t *testing.T) {
 		}
 	}
 }
+
+// Of two pods, the node that comes takes one. To other changes, its replacement is not missing.
+func TestDoes_namesPodsThatNewNodesTake(t *testing.T) {
+	t.Parallel()
+	w := newWorld(node("n1")).run(pod("p", "n1", selecting("disk", "nvme")), pod("q", "n1", selecting("disk", "ssd")))
+	for _, p := range w.Pods["n1"] {
+		p.UID = types.UID(p.Name)
+	}
+	change := tainting("n1", "a:NoExecute")
+	for name, tt := range map[string]struct {
+		comes []placement.Coming
+		want  map[types.UID]bool
+	}{
+		"a node comes": {[]placement.Coming{{Node: &snapshot.Node{Labels: map[string]string{"disk": "nvme"}}, Of: "MachineSet \"m\""}}, map[types.UID]bool{"p": true, "q": false}},
+		"none does":    {nil, map[types.UID]bool{"p": false, "q": false}},
+	} {
+		change.Comes = tt.comes
+		got := map[types.UID]bool{}
+		for uid, one := range Evaluate(w.Snapshot, change, ComparisonOff).Does().Evicted["n1"] {
+			got[uid] = one.Awaited
+		}
+		if diff := cmp.Diff(tt.want, got); diff != "" {
+			t.Errorf("%s: %s", name, diff)
+		}
+	}
+}

@@ -36,8 +36,9 @@ type Report struct {
 	elsewhere, places bool
 	// unread is set where a changed node is none of those whose pods were read.
 	unread bool
-	// does is what the change does to nodes.
+	// does is what the change does to nodes, brings is set where it brings others.
 	does    *snapshot.Others
+	brings  bool
 	outcome func() *placement.Outcome
 }
 
@@ -51,7 +52,7 @@ func Join(reports ...*Report) *Report {
 		out.Deletes = out.Deletes && r.Deletes
 		out.Nodes, out.Gaps = append(out.Nodes, r.Nodes...), append(out.Gaps, r.Gaps...)
 		out.unread, out.UnknownJobs = out.unread || r.unread, out.UnknownJobs || r.UnknownJobs
-		out.elsewhere, out.places = out.elsewhere || r.elsewhere, out.places || r.places
+		out.elsewhere, out.places, out.brings = out.elsewhere || r.elsewhere, out.places || r.places, out.brings || r.brings
 		out.Restarting = joinRestarting(out.Restarting, r.Restarting)
 		out.does, out.Ended, out.unreadElsewhere = out.does.And(r.does), joinEnded(out.Ended, r.Ended), out.unreadElsewhere || r.unreadElsewhere
 		for _, v := range r.Pods {

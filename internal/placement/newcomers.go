@@ -92,15 +92,14 @@ func (s *simulation) takenByNewcomers(order int) (taken []*replacement) {
 		switch {
 		case r.missing() && r.awaitsNode():
 			left = append(left, r)
-		case r.perhaps && r.absent && !r.fits && r.welcome && r.denied == nil:
+		case r.perhaps && r.absent && !r.ended && r.after != kept && !r.fits && s.welcome[r.pod] && r.denied == nil:
 			taken = append(taken, r)
 		}
 	}
 	slices.SortStableFunc(left, s.inTurn)
 	n, there := s.newcomers(order, len(left)), map[*replacement]bool{}
 	for _, r := range left {
-		r.welcome = (r.created || s.comesNext(r, there)) && n.take(r)
-		if r.welcome {
+		if s.welcome[r.pod] = (r.created || s.comesNext(r, there)) && n.take(r); s.welcome[r.pod] {
 			there[r], taken = true, append(taken, r)
 		}
 	}
@@ -109,7 +108,7 @@ func (s *simulation) takenByNewcomers(order int) (taken []*replacement) {
 
 // awaitsNode reports whether it is a node alone that a missing pod lacks.
 func (r *replacement) awaitsNode() bool {
-	return !r.deleted && !r.foreign() && r.class.forbidden == nil && r.refusal() == nil
+	return !r.deleted && !r.awaited && !r.foreign() && r.class.forbidden == nil && r.refusal() == nil
 }
 
 // newcomers prepares the nodes that come for so many pods.

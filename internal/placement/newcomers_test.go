@@ -93,6 +93,11 @@ func TestNewcomers_takePodsOfOtherChanges(t *testing.T) {
 	if out.Staying != exactly(1) || out.Others.Missing != exactly(0) || out.Others.All != exactly(1) {
 		t.Errorf("%v stay Pending, of others %v, of all %v", out.Staying, out.Others.Missing, out.Others.All)
 	}
+	evicted[1].Awaited = true
+	out = New(w.Snapshot, change, false).Simulate(evicted, Orders, 1)
+	if out.Staying != exactly(0) || out.Others.Missing != exactly(0) || out.Others.All != exactly(0) {
+		t.Errorf("one that the other change brings a node for: %v stay Pending, of others %v, of all %v", out.Staying, out.Others.Missing, out.Others.All)
+	}
 }
 
 // An ordered StatefulSet creates its pods one after the other, as nodes take them.

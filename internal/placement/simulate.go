@@ -38,6 +38,8 @@ type Eviction struct {
 	// Elsewhere is set for a pod that another change of the run evicts: what replaces it takes room, and counts
 	// among the Others alone.
 	Elsewhere bool
+	// Awaited is set beside it where a node that the other change brings takes what replaces it: then it is not missing.
+	Awaited bool
 	// Surplus is set for a pod that replaces none yet: a rollout creates it beside the old ones. It counts like the others.
 	Surplus bool
 	// Wait is how many seconds after the eviction the controller creates the other pod, at most, where it does not do so

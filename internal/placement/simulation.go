@@ -98,6 +98,8 @@ type simulation struct {
 	failures   failures
 	// unfit are the victims whose replacements found no node in the last order that had them.
 	unfit map[*snapshot.Pod]bool
+	// welcome are the pods whose replacements a node that comes took in the last order that had them.
+	welcome map[*snapshot.Pod]bool
 	// denials are why the last order that had replacements of victims did not create them.
 	denials map[*snapshot.Pod]*Refusal
 	// prompt is set for an order in which pods that have waited for room are not tried before those
@@ -156,14 +158,13 @@ type replacement struct {
 	// undecided is set where it is not known whether the pod that it replaces is evicted, successor for one
 	// that is created instead of a pod that is terminating already, absent in orders in which it is not.
 	// perhaps is set for one that its controller may not create, fits where the last order that had it has placed it.
-	// welcome is set where a node that comes takes it then.
-	undecided, successor, absent, perhaps, fits, welcome bool
+	undecided, successor, absent, perhaps, fits bool
 	// ended is set once its Job has failed by preemption.
 	ended bool
-	// elsewhere is set where another change of the run evicts the pod that it replaces.
-	elsewhere bool
-	workload  int
-	since     int64
+	// elsewhere is set where another change of the run evicts the pod that it replaces, awaited where that brings its node.
+	elsewhere, awaited bool
+	workload           int
+	since              int64
 	// rank is its place in the queue among pods of equal priority.
 	rank int
 	set  *statefulSet
@@ -204,7 +205,7 @@ func newSimulation(f *Finder, evicted []Eviction) *simulation {
 	f.allPlaces()
 	s := &simulation{
 		Finder: f, effort: effort{limit: workLimit}, classes: map[classKey]*class{}, tooLarge: tooLarge{classes: map[*nodeSearch][]*class{}}, evicted: make(map[*snapshot.Pod]int64, len(evicted)), leaves: make([]bool, len(f.places)),
-		byKey: map[snapshot.WorkloadKey]int{}, groups: map[groupKey]*Group{}, sets: map[string]*statefulSet{}, isPreempted: map[*snapshot.Pod]bool{}, terminating: map[int32][]terminatingVictim{}, victims: map[*snapshot.Pod]Eviction{}, unfit: map[*snapshot.Pod]bool{}, denials: map[*snapshot.Pod]*Refusal{}, failures: newFailures(), unread: map[*snapshot.Pod]bool{}, isUndecided: map[*snapshot.Pod]*undecided{}, replacing: make(map[*snapshot.Pod]*replacement, len(evicted)), unmodelledRanges: map[string]bool{},
+		byKey: map[snapshot.WorkloadKey]int{}, groups: map[groupKey]*Group{}, sets: map[string]*statefulSet{}, isPreempted: map[*snapshot.Pod]bool{}, terminating: map[int32][]terminatingVictim{}, victims: map[*snapshot.Pod]Eviction{}, unfit: map[*snapshot.Pod]bool{}, welcome: map[*snapshot.Pod]bool{}, denials: map[*snapshot.Pod]*Refusal{}, failures: newFailures(), unread: map[*snapshot.Pod]bool{}, isUndecided: map[*snapshot.Pod]*undecided{}, replacing: make(map[*snapshot.Pod]*replacement, len(evicted)), unmodelledRanges: map[string]bool{},
 		now: make([]nodeState, len(f.places)), order: make([]int32, len(f.places)), nodeNames: make([]uint64, len(f.places)), evictions: evicted,
 	}
 	s.attachments = newAttachments(s.snapshot, evicted)
@@ -265,7 +266,7 @@ func (s *simulation) replace(e *Eviction) {
 	if one := s.isUndecided[e.Pod]; one != nil {
 		one.replacement, r.undecided = r, true
 	}
-	r.elsewhere = e.Elsewhere
+	r.elsewhere, r.awaited = e.Elsewhere, e.Awaited
 	if !e.Arrives && !e.Surplus {
 		s.replacing[e.Pod] = r
 	}

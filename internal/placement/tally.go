@@ -48,7 +48,7 @@ func (s *simulation) collect(out *Outcome, victims map[*snapshot.Pod]int) {
 	for _, r := range s.replacements {
 		if !r.elsewhere {
 			s.count(r)
-		} else if r.missing() {
+		} else if r.missing() && !r.awaited {
 			others++
 		}
 	}

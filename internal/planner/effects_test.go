@@ -90,10 +90,11 @@ func TestEffects_Exceeded(t *testing.T) {
 		limit         *int64
 		first, second string
 		want          []eviction.Excess
-		// comes is set where the first one brings a node.
-		comes bool
+		// awaited is set where the first one brings a node that takes its pod.
+		awaited bool
 	}{
-		"the first one brings a node":  {limit: new(int64(0)), first: "x:NoExecute", second: "x:NoExecute", comes: true},
+		"the first one brings a node":  {limit: new(int64(0)), first: "x:NoExecute", second: "x:PreferNoSchedule", awaited: true},
+		"which is not for the second":  {limit: new(int64(0)), first: "x:NoExecute", second: "x:NoExecute", want: excess(1, 0), awaited: true},
 		"no limit":                     {first: "x:NoExecute", second: "x:NoExecute"},
 		"a limit that allows both":     {limit: new(int64(2)), first: "x:NoExecute", second: "x:NoExecute"},
 		"one that allows one of them":  {limit: new(int64(1)), first: "x:NoExecute", second: "x:NoExecute", want: excess(2, 1)},
@@ -123,8 +124,8 @@ func TestEffects_Exceeded(t *testing.T) {
 			}
 			does := order("a", tt.first)(s).Does()
 			does.MaxPending = tt.limit
-			if tt.comes {
-				does.Nodes = does.Nodes.And(&snapshot.Others{Comes: []snapshot.Coming{{Node: &snapshot.Node{Ready: true}, Of: "MachineSet", Count: 1}}})
+			if tt.awaited {
+				does.Nodes = does.Nodes.And(&snapshot.Others{Evicted: map[string]map[types.UID]snapshot.Departure{"a": {"a": {Awaited: true}}}})
 			}
 			effects.Note("first", does, false)
 			second := order("b", tt.second)

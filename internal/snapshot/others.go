@@ -25,21 +25,20 @@ type Others struct {
 	Closed map[string]bool
 	// Evicted are the pods that others evict or may evict, by node.
 	Evicted map[string]map[types.UID]Departure
-	// Comes are the kinds of nodes that others bring.
-	Comes []Coming
 }
 
 // Departure is the eviction of a pod.
 type Departure struct {
 	// After is the delay in seconds.
 	After int64
-	// Unsure is set where the pod may stay, Lost where its controller recreates no pod.
-	Unsure, Lost bool
+	// Unsure is set where the pod may stay, Lost where its controller recreates no pod, Awaited where a node that the other
+	// change brings takes what replaces it.
+	Unsure, Lost, Awaited bool
 }
 
 // Empty reports whether others change nothing.
 func (o *Others) Empty() bool {
-	return o == nil || len(o.Taints)+len(o.Labels)+len(o.Closed)+len(o.Evicted)+len(o.Comes) == 0
+	return o == nil || len(o.Taints)+len(o.Labels)+len(o.Closed)+len(o.Evicted) == 0
 }
 
 // Evicts reports whether others may evict pods.
@@ -67,7 +66,6 @@ func Together(all ...*Others) *Others {
 			}
 		}
 		maps.Copy(out.Closed, o.Closed)
-		out.Comes = append(out.Comes, o.Comes...)
 		merge(out.Labels, o.Labels)
 		merge(out.Evicted, o.Evicted)
 	}
