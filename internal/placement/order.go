@@ -23,7 +23,7 @@ func (s *simulation) run(seed uint64, order int) {
 		r.absent = r.perhaps && s.unreplaced || order%5 == 2 && r.doubtful() || r.successor && s.evicted[r.pod] == kept || order%2 == 0 && r.foreign()
 	}
 	s.rank(order)
-	s.scoresStorage = order%4 >= 2
+	s.scoresStorage, s.claimsLate = order%4 >= 2, order%4 != 0
 	s.running, s.anyNode, s.parallel, s.prompt = true, order%5 == 4, order%3 == 1, order%2 == 1
 	s.recovers, s.lags = order%2 == 0, order%3 != 2
 	s.nominates, s.nominees = order%4 != 3 && s.rules.count() > 0, s.nominees[:0]
@@ -112,13 +112,14 @@ func (s *simulation) reset() {
 	s.touched, s.preempted, s.freed, s.moved, s.next, s.moment = s.touched[:0], nil, 1, 1, 0, 0
 	s.deleted = nil
 	s.vacated, s.deletedNodes, s.returned = false, false, false
+	s.unclaimed = s.unclaimed[:0]
 	clear(s.isPreempted)
 	clear(s.failures.preempted)
 	clear(s.failures.over)
 	clear(s.terminating)
 	s.dropVictims()
 	for _, r := range s.replacements {
-		r.node, r.nominee, r.nominations, r.yielded, r.created, r.since, r.delayed, r.deleted, r.refused, r.binding, r.ended = -1, false, 0, false, false, 0, false, false, nil, nil, false
+		r.node, r.nominee, r.nominations, r.yielded, r.created, r.since, r.delayed, r.deleted, r.refused, r.binding, r.ended, r.claimed = -1, false, 0, false, false, 0, false, false, nil, nil, false, false
 		r.evicted, r.after = r.planned, r.planned
 	}
 	s.tooLarge.freed = 0

@@ -53,3 +53,92 @@ func (q *queue) Pop() any {
 func (q *queue) push(r *replacement) { heap.Push(q, r) }
 
 func (q *queue) pop() *replacement { return heap.Pop(q).(*replacement) } //nolint:forcetypeassert // It holds nothing else.
+
+// enqueue queues a pod, or notes that its claims are not there yet: the ephemeral volume controller makes them once the pod
+// exists, and for the same name once the old one is deleted
+// (k8s.io/kubernetes v1.37.2 pkg/scheduler/framework/plugins/volumebinding/volume_binding.go, podHasPVCs).
+func (s *simulation) enqueue(r *replacement) {
+	if r.pod.Ephemeral && s.claimsLate && !r.waiting && !r.claimed {
+		r.claimed = true
+		s.unclaimed = append(s.unclaimed, r)
+		return
+	}
+	s.queue.push(r)
+}
+
+// claim queues the pods whose claims are there by now, and reports whether there are some.
+func (s *simulation) claim() bool {
+	some := len(s.unclaimed) > 0
+	for _, r := range s.unclaimed {
+		s.queue.push(r)
+	}
+	s.unclaimed = s.unclaimed[:0]
+	return some
+}
+
+// pass places what is queued. A pod that is placed may be the one that another follows by its
+// affinity, or raise the least count of a topology spread: those that found no node are tried again
+// (k8s.io/kubernetes v1.37.2 pkg/scheduler/framework/plugins/interpodaffinity/plugin.go and
+// podtopologyspread/plugin.go, EventsToRegister). So are those that a volume has kept away which did not exist
+// yet (volumebinding/volume_binding.go), and those that preempt no pods and for which others have made room.
+func (s *simulation) pass() {
+	for (s.placeQueued() && s.rules.count() > 0 || s.used.provide() || s.madeRoom()) && !s.exhausted() {
+		s.work += len(s.replacements)
+		s.freed++
+		s.moved++
+		s.retry()
+	}
+}
+
+// placeQueued reports whether it has placed a pod.
+func (s *simulation) placeQueued() (placed bool) {
+	for {
+		for len(s.queue) > 0 || s.claim() {
+			r := s.queue.pop()
+			// A pod may have been queued twice: with all others, and by the one before it in its StatefulSet.
+			if r.ended || r.node >= 0 {
+				continue
+			}
+			s.yield(r)
+			if r.yielded {
+				// Once: a node that takes it no more would get it without end.
+				if r.yielded = false; s.keepNomination(r) {
+					continue
+				}
+			}
+			node, found := s.find(r)
+			if !found {
+				if node, found = s.preempt(r); found && s.nominates && r.nominations < enoughNominations {
+					r.nominations++
+					s.nominate(r, node)
+					continue
+				}
+			}
+			if found {
+				s.bind(r, node)
+				placed = true
+			}
+		}
+		clear(s.terminating)
+		bound, queued := s.bindNominees()
+		if placed = placed || bound; !bound && !queued {
+			return placed
+		}
+	}
+}
+
+// bind puts a pod on a node, and lets its StatefulSet create the next one.
+func (s *simulation) bind(r *replacement, node int32) {
+	r.node, r.bound, r.delayed = node, s.moment, s.moment > r.since
+	s.add(node, occupant{pod: r.pod, replacement: r})
+	s.store(r, node)
+	if r.set == nil {
+		return
+	}
+	for _, next := range r.set.pods {
+		if next.node < 0 && !next.created && next.after <= s.moment {
+			s.create(next)
+			return
+		}
+	}
+}

@@ -127,6 +127,10 @@ type simulation struct {
 	freed int
 	// ephemeral are the evicted pods that have generic ephemeral volumes.
 	ephemeral []*snapshot.Pod
+	// claimsLate is set for an order in which new pods are first tried before their ephemeral claims are there: unclaimed are
+	// those that are tried again behind the others.
+	claimsLate bool
+	unclaimed  []*replacement
 	// scoresStorage is set for orders in which VolumeBinding scores nodes, as it does from Kubernetes 1.37 on.
 	scoresStorage bool
 	// vacated is set once pods are preempted, deletedNodes once the nodes are gone that the change deletes.
@@ -159,8 +163,8 @@ type replacement struct {
 	// that is created instead of a pod that is terminating already, absent in orders in which it is not.
 	// perhaps is set for one that its controller may not create, fits where the last order that had it has placed it.
 	undecided, successor, absent, perhaps, fits bool
-	// ended is set once its Job has failed by preemption.
-	ended bool
+	// ended is set once its Job has failed by preemption, claimed once its ephemeral claims are awaited.
+	ended, claimed bool
 	// elsewhere is set where another change of the run evicts the pod that it replaces, awaited where that brings its node.
 	elsewhere, awaited bool
 	workload           int
@@ -328,72 +332,5 @@ func (s *simulation) create(r *replacement) {
 			r.since = 0
 		}
 	}
-	s.queue.push(r)
-}
-
-// pass places what is queued. A pod that is placed may be the one that another follows by its
-// affinity, or raise the least count of a topology spread: those that found no node are tried again
-// (k8s.io/kubernetes v1.37.2 pkg/scheduler/framework/plugins/interpodaffinity/plugin.go and
-// podtopologyspread/plugin.go, EventsToRegister). So are those that a volume has kept away which did not exist
-// yet (volumebinding/volume_binding.go), and those that preempt no pods and for which others have made room.
-func (s *simulation) pass() {
-	for (s.placeQueued() && s.rules.count() > 0 || s.used.provide() || s.madeRoom()) && !s.exhausted() {
-		s.work += len(s.replacements)
-		s.freed++
-		s.moved++
-		s.retry()
-	}
-}
-
-// placeQueued reports whether it has placed a pod.
-func (s *simulation) placeQueued() (placed bool) {
-	for {
-		for len(s.queue) > 0 {
-			r := s.queue.pop()
-			// A pod may have been queued twice: with all others, and by the one before it in its StatefulSet.
-			if r.ended || r.node >= 0 {
-				continue
-			}
-			s.yield(r)
-			if r.yielded {
-				// Once: a node that takes it no more would get it without end.
-				if r.yielded = false; s.keepNomination(r) {
-					continue
-				}
-			}
-			node, found := s.find(r)
-			if !found {
-				if node, found = s.preempt(r); found && s.nominates && r.nominations < enoughNominations {
-					r.nominations++
-					s.nominate(r, node)
-					continue
-				}
-			}
-			if found {
-				s.bind(r, node)
-				placed = true
-			}
-		}
-		clear(s.terminating)
-		bound, queued := s.bindNominees()
-		if placed = placed || bound; !bound && !queued {
-			return placed
-		}
-	}
-}
-
-// bind puts a pod on a node, and lets its StatefulSet create the next one.
-func (s *simulation) bind(r *replacement, node int32) {
-	r.node, r.bound, r.delayed = node, s.moment, s.moment > r.since
-	s.add(node, occupant{pod: r.pod, replacement: r})
-	s.store(r, node)
-	if r.set == nil {
-		return
-	}
-	for _, next := range r.set.pods {
-		if next.node < 0 && !next.created && next.after <= s.moment {
-			s.create(next)
-			return
-		}
-	}
+	s.enqueue(r)
 }

@@ -58,7 +58,7 @@ func TestAccPlacements(t *testing.T) {
 		free, limited := tally.byQuota()
 		expectShares(t, tally.clusters, share{what: "Jobs that lose other pods than predicted", n: tally.wrongJobs, of: tally.jobs, perMille: mostOutside, class: true},
 			free.unnumbered("without a quota", mostUnnumbered, 4), limited.unnumbered("with a quota", mostCrowded, 5))
-		if tally.pending*4 < tally.workloads {
+		if tally.clusters >= fewSeeds && tally.pending*4 < tally.workloads {
 			t.Errorf("%d of %d workloads have Pending pods: the test shows little", tally.pending, tally.workloads)
 		}
 		if tally.clusters >= enoughClusters && tally.proved == 0 {
