@@ -99,12 +99,8 @@ func (s *simulation) placeQueued() (placed bool) {
 			if r.ended || r.node >= 0 {
 				continue
 			}
-			s.yield(r)
-			if r.yielded {
-				// Once: a node that takes it no more would get it without end.
-				if r.yielded = false; s.keepNomination(r) {
-					continue
-				}
+			if s.yield(r); s.resumes(r) {
+				continue
 			}
 			node, found := s.find(r)
 			if !found {
@@ -125,6 +121,14 @@ func (s *simulation) placeQueued() (placed bool) {
 			return placed
 		}
 	}
+}
+
+// resumes reports whether a nominee that another pod has not seen has its node again. It does so once: a node that takes it no
+// more would get it without end.
+func (s *simulation) resumes(r *replacement) bool {
+	yielded := r.yielded
+	r.yielded = false
+	return yielded && s.keepNomination(r)
 }
 
 // bind puts a pod on a node, and lets its StatefulSet create the next one.

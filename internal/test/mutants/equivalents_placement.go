@@ -210,7 +210,7 @@ var placementEquivalents = []equivalent{
 		reason: "the same number takes the place of itself",
 	},
 	{
-		file: "internal/placement/simulation.go", function: "simulation.bind", was: "return",
+		file: "internal/placement/queue.go", function: "simulation.bind", was: "return",
 		reason: "a shortcut: the pods after the next one wait for it",
 	},
 	{
