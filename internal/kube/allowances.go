@@ -54,6 +54,20 @@ func (l *listedAllowances) note(edit func(*allowances)) {
 	}
 }
 
+// first returns what lists something once, and keeps it.
+func (l *listedAllowances) first(ctx context.Context, done *once[bool], list func() (func(*allowances), error)) func() error {
+	return func() error {
+		_, err := done.get(ctx, func() (bool, error) {
+			keep, err := list()
+			if err == nil {
+				l.note(keep)
+			}
+			return true, err
+		})
+		return err
+	}
+}
+
 // listAllowances lists PodDisruptionBudgets, and those of the others that were read before. Errors: those of the API
 // server, of which ErrForbidden is about PodDisruptionBudgets alone.
 func (c *Cluster) listAllowances(ctx context.Context) error {
@@ -109,27 +123,15 @@ func (c *Cluster) learnAllowances(ctx context.Context, s *snapshot.Snapshot, nee
 		return false, nil
 	}
 	l := &c.allowances
-	lists := []func() error{func() error {
-		_, err := l.ranges.get(ctx, func() (bool, error) {
-			ranges, err := c.limitRanges(ctx)
-			if err == nil {
-				l.note(func(now *allowances) { now.ranges, now.readRanges = ranges, true })
-			}
-			return true, err
-		})
-		return err
-	}}
+	lists := []func() error{l.first(ctx, &l.ranges, func() (func(*allowances), error) {
+		ranges, err := c.limitRanges(ctx)
+		return func(now *allowances) { now.ranges, now.readRanges = ranges, true }, err
+	})}
 	if recreates {
-		lists = append(lists, func() error {
-			_, err := l.quotas.get(ctx, func() (bool, error) {
-				quotas, err := c.quotas(ctx)
-				if err == nil {
-					l.note(func(now *allowances) { now.quotas, now.readQuotas = quotas, true })
-				}
-				return true, err
-			})
-			return err
-		})
+		lists = append(lists, l.first(ctx, &l.quotas, func() (func(*allowances), error) {
+			quotas, err := c.quotas(ctx)
+			return func(now *allowances) { now.quotas, now.readQuotas = quotas, true }, err
+		}))
 	}
 	if err := parallel(lists...); err != nil {
 		return false, err

@@ -142,11 +142,9 @@ func (s *simulation) template(p *place) nodeState {
 	if p.has != nil {
 		out.others = make([]int64, len(p.has.Others))
 	}
-	for _, pod := range s.snapshot.Pods[p.coming.Like] {
-		if s.snapshot.RunsOnEveryNode(pod) && !pod.Terminating && !pod.Completed {
-			out.hold(p, occupant{pod: pod}, 1)
-			out.attach(p.limits, s.attachments.of(pod), 1)
-		}
+	for _, pod := range s.everywhere(p.coming) {
+		out.hold(p, occupant{pod: pod}, 1)
+		out.attach(p.limits, s.attachments.of(pod), 1)
 	}
 	return out
 }

@@ -83,10 +83,8 @@ func (f *Finder) count(p *place) {
 // gone, as will be those that leave by this change.
 func (f *Finder) holding(p *place, add func(d *snapshot.Demand, priority int32)) {
 	if p.coming != nil {
-		for _, pod := range f.snapshot.Pods[p.coming.Like] {
-			if f.snapshot.RunsOnEveryNode(pod) && !pod.Terminating {
-				add(pod.Requests(), pod.Requests().Priority)
-			}
+		for _, pod := range f.everywhere(p.coming) {
+			add(pod.Requests(), pod.Requests().Priority)
 		}
 		return
 	}
@@ -104,6 +102,11 @@ func (f *Finder) holding(p *place, add func(d *snapshot.Demand, priority int32))
 		}
 		add(pod.Requests(), priority)
 	}
+}
+
+// everywhere returns the pods of which a node that comes gets the like: those that run on every node.
+func (f *Finder) everywhere(c *Coming) []*snapshot.Pod {
+	return slices.DeleteFunc(slices.Clone(f.snapshot.Pods[c.Like]), func(p *snapshot.Pod) bool { return !f.snapshot.RunsOnEveryNode(p) || p.Terminating || p.Completed })
 }
 
 // shortage is a resource of which a node has too little.
