@@ -66,7 +66,7 @@ func (s *simulation) enough(orders int) int {
 // none. The node is the first one that is asked for at the moment of its creation: room only grows from moment to
 // moment. Then no pod preempts another or is delayed, and a StatefulSet waits for none.
 func (s *simulation) certain() bool {
-	if len(s.nominated) > 0 || s.anySetWaits() || !s.allCreated() {
+	if len(s.nominated) > 0 || s.refills != nil || s.anySetWaits() || !s.allCreated() {
 		return false
 	}
 	all, at := newCompetition(s), map[resultKey]int{}

@@ -31,7 +31,7 @@ type nodeState struct {
 	soft bool
 	// lowest is the lowest priority of a pod that has ever been there.
 	lowest int32
-	// placed are the pods that this order has put there, some of them nominees.
+	// placed are the pods that this order has put there, some of them nominees, and those that are leaving.
 	placed   []occupant
 	nominees int
 }
@@ -55,6 +55,9 @@ func (o occupant) demand() (d *snapshot.Demand, holds *snapshot.Resources) {
 	d = o.pod.Requests()
 	return d, &d.Holds
 }
+
+// listed reports whether a node has the pod in this order beside those that it had before.
+func (o occupant) listed() bool { return o.replacement != nil || o.leaving }
 
 func (o occupant) rules() *snapshot.PodRules { return o.pod.Rules }
 
@@ -151,7 +154,7 @@ func (s *simulation) add(i int32, o occupant) {
 	n.hold(s.places[i], o, 1)
 	n.attach(s.places[i].limits, s.attachments.of(o.pod), 1)
 	n.weigh(s.places[i])
-	if o.replacement != nil {
+	if o.listed() {
 		n.placed = append(n.placed, o)
 	}
 	if o.nominee {
@@ -168,7 +171,7 @@ func (s *simulation) remove(i int32, o occupant) {
 	n.hold(s.places[i], o, -1)
 	n.attach(s.places[i].limits, s.attachments.of(o.pod), -1)
 	n.weigh(s.places[i])
-	if o.replacement != nil {
+	if o.listed() {
 		n.placed = slices.DeleteFunc(n.placed, func(other occupant) bool { return other == o })
 	}
 	if o.nominee {

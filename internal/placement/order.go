@@ -7,8 +7,6 @@ import (
 	"cmp"
 	"math"
 	"slices"
-
-	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
 )
 
 // run tries one order. The first one takes pods as they are given, those that wait before all
@@ -31,14 +29,15 @@ func (s *simulation) run(seed uint64, order int) {
 	s.delay(order)
 	s.decide(order)
 	s.returnStorage()
-	lingers := order%4 >= 2 && s.rules.count() > 0
-	if lingers {
-		s.linger(0, 1)
-	}
 	s.keepNominations()
-	s.runMoments(lingers)
+	if order%3 == 2 && s.rules.honorsTaints {
+		s.placeBeforeEvictions()
+	}
+	s.lingers = order%4 >= 2 && (s.rules.count() > 0 || s.refills != nil)
+	s.linger()
+	s.runMoments()
 	s.deleteNodes(order)
-	s.runMoments(lingers)
+	s.runMoments()
 	s.running = false
 }
 
@@ -59,29 +58,19 @@ func (s *simulation) deleteNodes(order int) {
 }
 
 // runMoments places pods at all moments that are ahead.
-func (s *simulation) runMoments(lingers bool) {
+func (s *simulation) runMoments() {
 	for len(s.ahead) > 0 {
 		moment := s.ahead[0]
 		s.ahead = s.ahead[1:]
-		s.advance(moment, lingers)
+		s.advance(moment)
 		s.pass()
 		s.takeTurns()
-		if lingers {
-			s.linger(moment, -1)
+		if s.lingers {
+			s.terminateLingering()
 			s.retry()
 			s.pass()
 		}
 	}
-}
-
-// linger lets the pods that are gone at a moment count for others, or takes that back. Until an
-// evicted pod has terminated, replacements follow it, or keep apart from it, on its node, though its
-// room is worth nothing to them: whether it has by the time they are placed is a matter of chance.
-func (s *simulation) linger(moment, n int64) {
-	s.eachLeaving(moment, func(i int32, pod *snapshot.Pod) { s.rules.update(s, i, occupant{pod: pod, leaving: true}, n) })
-	s.lingering = n > 0
-	s.freed++
-	s.moved++
 }
 
 // retry queues the pods again that were created and found no node, and creates those that a quota has refused if it has room
@@ -170,13 +159,13 @@ func (s *simulation) rank(order int) {
 }
 
 // advance makes the room free of pods that are gone at a moment, and queues what is created.
-func (s *simulation) advance(moment int64, lingers bool) {
+func (s *simulation) advance(moment int64) {
 	s.moment = moment
 	s.used.provide()
 	if moment > 0 {
 		for i, leaves := range s.leaves {
 			if leaves {
-				s.vacate(int32(i), moment, lingers)
+				s.vacate(int32(i), moment)
 			}
 		}
 	}
@@ -190,22 +179,6 @@ func (s *simulation) createDue(which func(*replacement) bool) {
 		for _, r := range list {
 			if r.after <= s.moment && r.node < 0 && !r.deleted && which(r) {
 				s.create(r)
-			}
-		}
-	}
-}
-
-// vacate removes the pods of a node that are gone at a moment and were not before. Those that
-// linger still count for others.
-func (s *simulation) vacate(i int32, moment int64, lingers bool) {
-	for _, pod := range s.snapshot.Pods[s.places[i].node.Name] {
-		if after, goes := s.evicted[pod]; goes && after == moment && !pod.Completed && !s.isPreempted[pod] {
-			s.remove(i, occupant{pod: pod})
-			s.quotas.release(s, pod)
-			s.returnStorageOf(pod)
-			if lingers {
-				s.rules.update(s, i, occupant{pod: pod, leaving: true}, 1)
-				s.lingering = true
 			}
 		}
 	}

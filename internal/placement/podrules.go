@@ -114,6 +114,7 @@ func (r *rules) spreading(s *simulation, out *podRules, c *class, pod *snapshot.
 		}
 		rule.known = rule.domainsWhere(func(int) bool { return true })
 		rule.remaining = rule.domainsWhere(func(at int) bool { return !s.deletesDomain(s.places[at].node, constraint.TopologyKey) })
+		r.honorsTaints = r.honorsTaints || constraint.HonorTaints
 		r.deletesDomains = r.deletesDomains || len(rule.remaining) < len(rule.known)
 		out.spread = append(out.spread, rule)
 	}

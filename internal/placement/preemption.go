@@ -294,6 +294,10 @@ func (s *simulation) evict(i int32, v occupant) {
 		return
 	}
 	s.remove(i, v)
+	if v.leaving {
+		s.isPreempted[v.pod] = true
+		return
+	}
 	s.vacated = true
 	s.isPreempted[v.pod] = true
 	s.quotas.release(s, v.pod)

@@ -139,6 +139,8 @@ type rules struct {
 	pods map[string][]located
 	// deletesDomains is set where the change deletes all nodes of a domain of topology spread.
 	deletesDomains bool
+	// honorsTaints is set where taints decide which nodes are domains of topology spread.
+	honorsTaints bool
 }
 
 // located is a pod with the number of its node.
@@ -323,26 +325,17 @@ func (s *simulation) catchUp(c *counter) {
 			}
 		}
 		for _, o := range s.now[i].placed {
-			if !o.nominee {
+			if !o.nominee && !o.leaving {
 				c.count(i, o, 1)
 			}
 		}
 	}
-	if s.lingering {
-		s.eachLeaving(s.moment, func(i int32, pod *snapshot.Pod) { c.count(i, occupant{pod: pod, leaving: true}, 1) })
+	if s.early {
+		s.eachLeaving(0, func(i int32, pod *snapshot.Pod) { c.count(i, occupant{pod: pod}, 1) })
 	}
-}
-
-// eachLeaving calls do with the pods that are gone at a moment and were not before.
-func (s *simulation) eachLeaving(moment int64, do func(i int32, pod *snapshot.Pod)) {
-	for i, leaves := range s.leaves {
-		if !leaves {
-			continue
-		}
-		for _, pod := range s.snapshot.Pods[s.places[i].node.Name] {
-			if after, goes := s.evicted[pod]; goes && after == moment && !pod.Completed && !s.isPreempted[pod] {
-				do(int32(i), pod)
-			}
+	for _, l := range s.lingering {
+		if !s.isPreempted[l.pod] {
+			c.count(l.node, occupant{pod: l.pod, leaving: true}, 1)
 		}
 	}
 }

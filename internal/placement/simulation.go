@@ -121,8 +121,13 @@ type simulation struct {
 	// terminating are these, by node.
 	lags        bool
 	terminating map[int32][]terminatingVictim
-	// lingering is set while pods that are gone at this moment count for others.
-	lingering bool
+	// lingers is set for an order in which pods that are gone at a moment count for others until these have been tried:
+	// lingering are these pods, refills the nodes on which they are in the way of others, nil for none.
+	lingers   bool
+	lingering []lingering
+	refills   []bool
+	// early is set while Pending pods are placed before the first pods are evicted.
+	early bool
 	// freed counts how often room became free: a pod that found none finds none before.
 	freed int
 	// ephemeral are the evicted pods that have generic ephemeral volumes.
@@ -238,6 +243,7 @@ func newSimulation(f *Finder, evicted []Eviction) *simulation {
 	s.fixed = len(s.replacements)
 	s.preempting = s.mostPreempting()
 	s.turns = newTurns(s)
+	s.findRefills()
 	return s
 }
 
@@ -316,6 +322,9 @@ func (s *simulation) wait(pod *snapshot.Pod) {
 // create queues a pod, unless its StatefulSet waits for the one before it, or its namespace
 // forbids it, a LimitRange refuses it, its PriorityClass is gone or no quota is left for it.
 func (s *simulation) create(r *replacement) {
+	if s.early && r.after >= 0 {
+		return
+	}
 	if r.class.forbidden != nil && !r.waiting {
 		r.refused = r.class.forbidden
 	}
