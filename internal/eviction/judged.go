@@ -40,24 +40,9 @@ func (r *Report) Places() bool { return r != nil && r.places }
 // not read: they are being deleted, or one that is to be placed has a higher priority. The classes are read where an
 // evicted pod names one.
 func (e *evaluation) unreadElsewhere(r *Report) bool {
-	highest, unreadClasses := int32(math.MinInt32), e.snapshot.PriorityClasses == nil
-	note := func(d *snapshot.Demand) {
-		if !d.Patient {
-			highest = max(highest, d.Priority)
-		}
-	}
-	replaced := false
-	for i := range r.Pods {
-		if v := &r.Pods[i]; (v.Leaves() || v.Verdict == Unknown) && v.Pod.Controller != nil {
-			note(e.nodes().NewDemand(v.Pod))
-			replaced, unreadClasses = true, unreadClasses && !v.Pod.Requests().NamesClass()
-		}
-	}
-	if !replaced {
+	highest, unreadClasses, placed := e.toPlace(r)
+	if !placed {
 		return false
-	}
-	for _, pod := range e.snapshot.Waiting {
-		note(pod.Requests())
 	}
 	for _, pods := range e.snapshot.Pods {
 		if slices.ContainsFunc(pods, func(p *snapshot.Pod) bool {
@@ -68,6 +53,28 @@ func (e *evaluation) unreadElsewhere(r *Report) bool {
 		}
 	}
 	return false
+}
+
+// toPlace returns the highest priority of a pod to place that may preempt others, whether PriorityClasses were not read because no
+// evicted pod names one, and whether there is a pod to place at all.
+func (e *evaluation) toPlace(r *Report) (highest int32, unreadClasses, placed bool) {
+	highest, unreadClasses = math.MinInt32, e.snapshot.PriorityClasses == nil
+	note := func(d *snapshot.Demand) {
+		if !d.Patient {
+			highest = max(highest, d.Priority)
+		}
+	}
+	placed = slices.ContainsFunc(r.Pods, func(v PodVerdict) bool { return v.Leaves() }) && e.anyWaitingPreempts()
+	for i := range r.Pods {
+		if v := &r.Pods[i]; (v.Leaves() || v.Verdict == Unknown) && v.Pod.Controller != nil {
+			note(e.nodes().NewDemand(v.Pod))
+			placed, unreadClasses = true, unreadClasses && !v.Pod.Requests().NamesClass()
+		}
+	}
+	for _, pod := range e.snapshot.Waiting {
+		note(pod.Requests())
+	}
+	return highest, unreadClasses, placed
 }
 
 // unreadVolumes reports whether a pod that may be preempted has volumes about which nothing was read: a replacement of its

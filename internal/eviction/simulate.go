@@ -18,7 +18,7 @@ const seed = 29
 
 // Outcome is where the replacements of all evicted pods go, together. It is simulated when it is first
 // asked for, with the verdicts that the report has by then, and not at all where nothing comes for an
-// evicted pod. Pods whose outcome is unknown are evicted in some orders and keep their room in others.
+// evicted pod and no Pending pod may preempt others. Pods whose outcome is unknown are evicted in some orders and keep their room in others.
 func (r *Report) Outcome() *placement.Outcome {
 	if r.outcome == nil {
 		return &placement.Outcome{}
@@ -32,7 +32,7 @@ func (e *evaluation) simulating(r *Report) {
 		own, elsewhere := slices.Concat(e.evictions(r.Pods), r.endings()), e.elsewhere(r.Pods)
 		replaced := func(one placement.Eviction) bool { return one.Scheduling != nil }
 		alone := !slices.ContainsFunc(own, replaced)
-		if alone && !slices.ContainsFunc(elsewhere, replaced) {
+		if alone && !slices.ContainsFunc(elsewhere, replaced) && (len(own) == 0 || !e.anyWaitingPreempts()) {
 			return &placement.Outcome{}
 		}
 		out := e.nodes().Simulate(slices.Concat(own, elsewhere, e.arrivals(r.Nodes), e.successors()), placement.Orders, seed)
@@ -41,6 +41,12 @@ func (e *evaluation) simulating(r *Report) {
 		}
 		return out
 	})
+}
+
+// anyWaitingPreempts reports whether a Pending pod may preempt others: once pods are evicted that kept it away by their rules, it may
+// find a node where it does.
+func (e *evaluation) anyWaitingPreempts() bool {
+	return slices.ContainsFunc(e.snapshot.Waiting, func(p *snapshot.Pod) bool { return !p.Gated && !p.Requests().Patient })
 }
 
 // Gone reports whether a pod is evicted and does not run again in any order: nothing makes it again, or

@@ -13,13 +13,14 @@ import (
 
 // lingering is a pod that is evicted and has not terminated.
 type lingering struct {
-	placedPod
+	occupant
 
-	// holds is set where it keeps its room: on nodes that take pods again.
-	holds bool
+	node int32
+	// holds is set where it keeps its room, and victim where preemption has evicted it.
+	holds, victim bool
 }
 
-// findRefills finds the nodes that pods leave and that take pods to place all the same: these tolerate the new taint, or
+// findRefills finds the nodes from which pods are evicted and that take pods to place all the same: these tolerate the new taint, or
 // get their tolerations from an admission policy. What terminates there is in the way of what comes.
 func (s *simulation) findRefills() {
 	type key struct {
@@ -70,18 +71,28 @@ func (s *simulation) linger() {
 // its node, and find its room taken if the node takes them again. Whether it has terminated by the time they are placed is a
 // matter of chance.
 func (s *simulation) stay(i int32, pod *snapshot.Pod) {
-	l := lingering{placedPod{i, pod}, s.refills != nil && s.refills[i] && !s.replacedOnceGone(pod)}
-	if o := l.occupant(); l.holds {
-		s.add(i, o)
+	l := lingering{occupant: occupant{pod: pod}, node: i, holds: s.refills != nil && s.refills[i] && !s.replacedOnceGone(pod)}
+	s.keep(l)
+}
+
+// stayVictim does so for a victim of preemption, which keeps its room in any case: others that are queued find it taken. What
+// preempts more than one pod on that node evicts it again.
+func (s *simulation) stayVictim(i int32, v occupant) {
+	if s.lags {
+		s.keep(lingering{occupant: v, node: i, holds: true, victim: true})
+	}
+}
+
+func (s *simulation) keep(l lingering) {
+	if l.leaving = true; l.holds {
+		s.add(l.node, l.occupant)
 	} else {
-		s.rules.update(s, i, o, 1)
+		s.rules.update(s, l.node, l.occupant, 1)
+		s.moved++
 	}
 	s.lingering = append(s.lingering, l)
 	s.freed++
-	s.moved++
 }
-
-func (l *lingering) occupant() occupant { return occupant{pod: l.pod, leaving: true} }
 
 // replacedOnceGone reports whether a pod is gone by now in this order, since its controller waits for that and creates another one
 // now.
@@ -90,21 +101,32 @@ func (s *simulation) replacedOnceGone(pod *snapshot.Pod) bool {
 	return r != nil && r.wait > 0 && r.after <= r.evicted
 }
 
-// terminateLingering has all of them terminated.
-func (s *simulation) terminateLingering() {
-	for _, l := range s.lingering {
-		switch {
-		case s.isPreempted[l.pod]:
-		case l.holds:
-			s.remove(l.node, l.occupant())
-		default:
-			s.rules.update(s, l.node, l.occupant(), -1)
+// terminated has all lingering pods terminated, or the victims among them. It reports whether there were any. One that
+// was evicted again holds its room no more.
+func (s *simulation) terminated(which func(*lingering) bool) (some bool) {
+	s.lingering = slices.DeleteFunc(s.lingering, func(l lingering) bool {
+		if !which(&l) {
+			return false
 		}
+		some = true
+		switch {
+		case !l.holds:
+			s.rules.update(s, l.node, l.occupant, -1)
+		case slices.Contains(s.state(l.node).placed, l.occupant):
+			s.remove(l.node, l.occupant)
+		}
+		return true
+	})
+	if some {
+		s.freed++
+		s.moved++
 	}
-	s.lingering = s.lingering[:0]
-	s.freed++
-	s.moved++
+	return some
 }
+
+func lingeringVictims(l *lingering) bool { return l.victim }
+
+func allLingering(*lingering) bool { return true }
 
 // placeBeforeEvictions places pods that were Pending before while those that are evicted at the first moment still count for
 // them: nodes whose taints count are no domains of topology spread from the moment on at which these are written, which may

@@ -62,3 +62,19 @@ func TestLingering_podsOfALowerPriorityAreVictimsThatCostNothing(t *testing.T) {
 		t.Errorf("preempted %v: %+v", out.Preempted, out.Workloads)
 	}
 }
+
+// Two pods of a priority that preempts find room where one victim was, once it has terminated. Until then, the second one evicts it
+// once more, or another pod.
+func TestLingering_victimsKeepTheirRoomFromOthers(t *testing.T) {
+	t.Parallel()
+	w := newWorld(having(node("n1"), 4, 9), having(node("n2"), 4, 9), having(node("n3"), 2, 9)).
+		run(replicas("web", "n1", 2, asking(2, 1), priority(10))...).
+		run(replicas("large", "n2", 1, asking(4, 1))...).run(replicas("low", "n3", 1, asking(2, 1), priority(1))...)
+	if out := w.simulate(); out.Preempted != exactly(1) || out.of(t, "web").Missing != exactly(0) {
+		t.Errorf("the other pod has a higher priority: preempted %v, %+v", out.Preempted, out.Workloads)
+	}
+	w.named(t, "low-0").Demand.Priority = 0
+	if out := w.simulate(); out.Preempted != (Range{1, 2}) || out.of(t, "web").Missing != exactly(0) {
+		t.Errorf("the other pod has the same priority: preempted %v, %+v", out.Preempted, out.Workloads)
+	}
+}

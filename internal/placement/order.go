@@ -66,7 +66,7 @@ func (s *simulation) runMoments() {
 		s.pass()
 		s.takeTurns()
 		if s.lingers {
-			s.terminateLingering()
+			s.terminated(allLingering)
 			s.retry()
 			s.pass()
 		}
@@ -84,11 +84,11 @@ func (s *simulation) retry() {
 }
 
 // madeRoom reports whether pods were preempted since it was last asked, while a pod that preempts none is Pending, or one
-// that a quota has refused, or whether Jobs have failed, which may give back quota.
+// that a quota has refused, or whether Jobs have failed, which may give back quota, or victims have terminated.
 func (s *simulation) madeRoom() bool {
-	made, returned := s.vacated, s.returned
-	s.vacated, s.returned = false, false
-	return returned || made && slices.ContainsFunc(s.replacements, func(r *replacement) bool {
+	made, more := s.vacated, s.returned || s.roomier
+	s.vacated, s.returned, s.roomier = false, false, false
+	return more || made && slices.ContainsFunc(s.replacements, func(r *replacement) bool {
 		return r.byQuota() || r.created && r.node < 0 && !r.deleted && (r.class.demand.Patient || r.foreign())
 	})
 }
@@ -100,12 +100,12 @@ func (s *simulation) reset() {
 	}
 	s.touched, s.preempted, s.freed, s.moved, s.next, s.moment = s.touched[:0], nil, 1, 1, 0, 0
 	s.deleted = nil
-	s.vacated, s.deletedNodes, s.returned = false, false, false
+	s.vacated, s.deletedNodes, s.returned, s.roomier = false, false, false, false
 	s.unclaimed = s.unclaimed[:0]
 	clear(s.isPreempted)
 	clear(s.failures.preempted)
 	clear(s.failures.over)
-	clear(s.terminating)
+	s.lingering = s.lingering[:0]
 	s.dropVictims()
 	for _, r := range s.replacements {
 		r.node, r.nominee, r.nominations, r.yielded, r.created, r.since, r.delayed, r.deleted, r.refused, r.binding, r.ended, r.claimed = -1, false, 0, false, false, 0, false, false, nil, nil, false, false

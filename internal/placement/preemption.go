@@ -18,16 +18,6 @@ type candidate struct {
 	victims []occupant
 	// violations counts those that their PodDisruptionBudgets do not allow to evict.
 	violations int
-	// all are the victims beside those of pods before, which have not terminated. It is nil where there are none of these.
-	all []occupant
-}
-
-// counted are the victims by which the candidate is compared.
-func (c *candidate) counted() []occupant {
-	if c.all != nil {
-		return c.all
-	}
-	return c.victims
 }
 
 // preempt makes room for a pod that no node takes, by evicting pods of a lower priority from one
@@ -53,9 +43,6 @@ func (s *simulation) preempt(r *replacement) (int32, bool) {
 	slices.SortFunc(best.victims, func(a, b occupant) int { return a.pod.Compare(b.pod) })
 	for _, v := range best.victims {
 		s.evict(best.node, v)
-		if s.lags {
-			s.terminating[best.node] = append(s.terminating[best.node], terminatingVictim{v, c.demand.Priority})
-		}
 	}
 	s.endJobs()
 	if r.ended {
@@ -196,7 +183,6 @@ func (s *simulation) dryRun(c *class, i int32) (candidate, bool) {
 		out.violations = t.reprieve(&out, protected)
 		t.reprieve(&out, others)
 		slices.SortFunc(out.victims, s.moreImportant)
-		s.countTerminating(c, &out, lower)
 	}
 	if t.alone == nil {
 		for _, o := range out.victims {
@@ -260,7 +246,7 @@ func (s *simulation) choose(candidates []candidate, chance chance) candidate {
 func cheapest(candidates []candidate) []int {
 	type cost struct{ violations, highest, sum, count, age int64 }
 	of := func(c *candidate) cost {
-		victims := c.counted()
+		victims := c.victims
 		first, _ := victims[0].demand()
 		out := cost{violations: int64(c.violations), highest: int64(first.Priority), count: int64(len(victims)), age: -victims[0].started()}
 		for _, v := range victims {
@@ -289,15 +275,16 @@ func cheapest(candidates []candidate) []int {
 
 // evict removes a victim, and queues the pod that its controller creates instead.
 func (s *simulation) evict(i int32, v occupant) {
+	if v.leaving {
+		s.remove(i, v)
+		return
+	}
 	if v.replacement != nil {
 		s.evictReplacement(i, v)
 		return
 	}
 	s.remove(i, v)
-	if v.leaving {
-		s.isPreempted[v.pod] = true
-		return
-	}
+	s.stayVictim(i, v)
 	s.vacated = true
 	s.isPreempted[v.pod] = true
 	s.quotas.release(s, v.pod)
@@ -339,6 +326,7 @@ func (s *simulation) evictReplacement(i int32, v occupant) {
 		return
 	}
 	s.remove(i, v)
+	s.stayVictim(i, v)
 	r.node, s.vacated, s.budgets.recovered = -1, true, nil
 	s.used.release(r.binding)
 	r.binding = nil

@@ -94,33 +94,37 @@ func (s *simulation) pass() {
 func (s *simulation) placeQueued() (placed bool) {
 	for {
 		for len(s.queue) > 0 || s.claim() {
-			r := s.queue.pop()
-			// A pod may have been queued twice: with all others, and by the one before it in its StatefulSet.
-			if r.ended || r.node >= 0 {
-				continue
-			}
-			if s.yield(r); s.resumes(r) {
-				continue
-			}
-			node, found := s.find(r)
-			if !found {
-				if node, found = s.preempt(r); found && s.nominates && r.nominations < enoughNominations {
-					r.nominations++
-					s.nominate(r, node)
-					continue
-				}
-			}
-			if found {
-				s.bind(r, node)
-				placed = true
-			}
+			placed = s.placeOne(s.queue.pop()) || placed
 		}
-		clear(s.terminating)
+		s.roomier = s.terminated(lingeringVictims) || s.roomier
 		bound, queued := s.bindNominees()
 		if placed = placed || bound; !bound && !queued {
 			return placed
 		}
 	}
+}
+
+// placeOne binds a pod to a node that takes it, or nominates it for one where it preempts others. It reports whether the pod is bound.
+func (s *simulation) placeOne(r *replacement) bool {
+	// A pod may have been queued twice: with all others, and by the one before it in its StatefulSet.
+	if r.ended || r.node >= 0 {
+		return false
+	}
+	if s.yield(r); s.resumes(r) {
+		return false
+	}
+	node, found := s.find(r)
+	if !found {
+		if node, found = s.preempt(r); found && s.nominates && r.nominations < enoughNominations {
+			r.nominations++
+			s.nominate(r, node)
+			return false
+		}
+	}
+	if found {
+		s.bind(r, node)
+	}
+	return found
 }
 
 // resumes reports whether a nominee that another pod has not seen has its node again. It does so once: a node that takes it no

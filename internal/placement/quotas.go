@@ -17,9 +17,10 @@ import (
 // which gives back what it uses only once it is gone keeps no replacement away for good.
 type quotas struct {
 	// base is what is left of each limit at the first moment, left in the order that is being tried:
-	// less than nothing where a ResourceQuota was lowered.
-	base, left []int64
-	limits     []quotaLimit
+	// less than nothing where a ResourceQuota was lowered. Unreleased is base while the pods that are evicted immediately
+	// still count.
+	base, left, unreleased []int64
+	limits                 []quotaLimit
 	// from leads to the first limit of a namespace's ResourceQuotas.
 	from    map[string]int
 	charges map[demandIn]*charge
@@ -53,7 +54,7 @@ func newQuotas(s *simulation) *quotas {
 			}
 		}
 	}
-	q.left = q.base
+	q.left, q.unreleased = q.base, slices.Clone(q.base)
 	for pod, after := range s.evicted {
 		if after <= 0 {
 			q.release(s, pod)

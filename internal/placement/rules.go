@@ -325,7 +325,7 @@ func (s *simulation) catchUp(c *counter) {
 			}
 		}
 		for _, o := range s.now[i].placed {
-			if !o.nominee && !o.leaving {
+			if !o.nominee {
 				c.count(i, o, 1)
 			}
 		}
@@ -334,8 +334,8 @@ func (s *simulation) catchUp(c *counter) {
 		s.eachLeaving(0, func(i int32, pod *snapshot.Pod) { c.count(i, occupant{pod: pod}, 1) })
 	}
 	for _, l := range s.lingering {
-		if !s.isPreempted[l.pod] {
-			c.count(l.node, occupant{pod: l.pod, leaving: true}, 1)
+		if !l.holds {
+			c.count(l.node, l.occupant, 1)
 		}
 	}
 }

@@ -117,10 +117,8 @@ type simulation struct {
 	// been tried: nominees are these pods.
 	nominates bool
 	nominees  []*replacement
-	// lags is set for an order in which victims have not terminated before the pods that are queued have been tried:
-	// terminating are these, by node.
-	lags        bool
-	terminating map[int32][]terminatingVictim
+	// lags is set for an order in which victims have not terminated before the pods that are queued have been tried.
+	lags bool
 	// lingers is set for an order in which pods that are gone at a moment count for others until these have been tried:
 	// lingering are these pods, refills the nodes on which they are in the way of others, nil for none.
 	lingers   bool
@@ -140,8 +138,8 @@ type simulation struct {
 	scoresStorage bool
 	// vacated is set once pods are preempted, deletedNodes once the nodes are gone that the change deletes.
 	vacated, deletedNodes bool
-	// returned is set once Jobs have failed by preemption.
-	returned bool
+	// returned is set once Jobs have failed by preemption, roomier once victims have terminated.
+	returned, roomier bool
 	effort
 	// proved is set where it is proved what each order comes to, leftOver where pods find no node in any.
 	proved, leftOver bool
@@ -214,7 +212,7 @@ func newSimulation(f *Finder, evicted []Eviction) *simulation {
 	f.allPlaces()
 	s := &simulation{
 		Finder: f, effort: effort{limit: workLimit}, classes: map[classKey]*class{}, tooLarge: tooLarge{classes: map[*nodeSearch][]*class{}}, evicted: make(map[*snapshot.Pod]int64, len(evicted)), leaves: make([]bool, len(f.places)),
-		byKey: map[snapshot.WorkloadKey]int{}, groups: map[groupKey]*Group{}, sets: map[string]*statefulSet{}, isPreempted: map[*snapshot.Pod]bool{}, terminating: map[int32][]terminatingVictim{}, victims: map[*snapshot.Pod]Eviction{}, unfit: map[*snapshot.Pod]bool{}, welcome: map[*snapshot.Pod]bool{}, denials: map[*snapshot.Pod]*Refusal{}, failures: newFailures(), unread: map[*snapshot.Pod]bool{}, isUndecided: map[*snapshot.Pod]*undecided{}, replacing: make(map[*snapshot.Pod]*replacement, len(evicted)), unmodelledRanges: map[string]bool{},
+		byKey: map[snapshot.WorkloadKey]int{}, groups: map[groupKey]*Group{}, sets: map[string]*statefulSet{}, isPreempted: map[*snapshot.Pod]bool{}, victims: map[*snapshot.Pod]Eviction{}, unfit: map[*snapshot.Pod]bool{}, welcome: map[*snapshot.Pod]bool{}, denials: map[*snapshot.Pod]*Refusal{}, failures: newFailures(), unread: map[*snapshot.Pod]bool{}, isUndecided: map[*snapshot.Pod]*undecided{}, replacing: make(map[*snapshot.Pod]*replacement, len(evicted)), unmodelledRanges: map[string]bool{},
 		now: make([]nodeState, len(f.places)), order: make([]int32, len(f.places)), nodeNames: make([]uint64, len(f.places)), evictions: evicted,
 	}
 	s.attachments = newAttachments(s.snapshot, evicted)
@@ -322,24 +320,29 @@ func (s *simulation) wait(pod *snapshot.Pod) {
 // create queues a pod, unless its StatefulSet waits for the one before it, or its namespace
 // forbids it, a LimitRange refuses it, its PriorityClass is gone or no quota is left for it.
 func (s *simulation) create(r *replacement) {
-	if s.early && r.after >= 0 {
-		return
-	}
-	if r.class.forbidden != nil && !r.waiting {
-		r.refused = r.class.forbidden
-	}
-	if r.class.forbidden != nil || r.absent || r.ended || !r.created && (s.turns.held[r.workload] || s.waits(r)) {
-		return
-	}
-	if !r.created && !r.waiting {
-		if r.refused = s.refuse(r.pod); r.refused != nil {
-			return
+	if r.class.forbidden != nil {
+		if !r.waiting {
+			r.refused = r.class.forbidden
 		}
+		return
+	}
+	if s.withheld(r) {
+		return
 	}
 	if !r.created {
+		if !r.waiting {
+			if r.refused = s.refuse(r.pod); r.refused != nil {
+				return
+			}
+		}
 		if r.created, r.since = true, s.moment; r.successor && s.prompt {
 			r.since = 0
 		}
 	}
 	s.enqueue(r)
+}
+
+// withheld reports whether a pod is not created now, or in no case in this order.
+func (s *simulation) withheld(r *replacement) bool {
+	return r.absent || r.ended || s.early && r.after >= 0 || !r.created && (s.turns.held[r.workload] || s.waits(r))
 }

@@ -8,7 +8,8 @@ import (
 	"slices"
 )
 
-// turns has the workloads that a ResourceQuota leaves too little for at some moment. A controller that a quota refuses a pod waits, longer
+// turns has the workloads that a ResourceQuota leaves too little for at some moment, if only until evicted pods have
+// terminated. A controller that a quota refuses a pod waits, longer
 // each time, while that of another workload creates one pod after the other
 // (k8s.io/client-go v0.37.2 util/workqueue/default_rate_limiters.go, DefaultTypedControllerRateLimiter): in some orders
 // each workload creates all of its pods before the next one creates any.
@@ -31,11 +32,8 @@ func newTurns(s *simulation) turns {
 			charged, charges[r] = append(charged, r), c
 		}
 	}
-	left, asked := slices.Clone(s.quotas.base), make([]int64, len(s.quotas.base))
+	left, asked := slices.Clone(s.quotas.unreleased), make([]int64, len(s.quotas.base))
 	for _, moment := range s.moments {
-		if moment > 0 {
-			s.creditLeaving(moment, left)
-		}
 		for _, r := range charged {
 			if r.after == moment {
 				charges[r].add(asked)
@@ -46,6 +44,7 @@ func newTurns(s *simulation) turns {
 				t.short = append(t.short, r.workload)
 			}
 		}
+		s.creditLeaving(moment, left)
 	}
 	return t
 }

@@ -71,7 +71,8 @@ func TestTurns_whoTakesThem(t *testing.T) {
 		stays []podOption
 		want  int
 	}{
-		"none where a quota leaves enough":                {of("pods", 3, 3), nil, 0},
+		"none where a quota leaves enough":                {of("pods", 6, 3), nil, 0},
+		"one until the evicted pods have terminated":      {of("pods", 5, 3), nil, 1},
 		"a workload that it leaves too little for":        {of("pods", 2, 3), nil, 1},
 		"a workload that other pods leave too little for": {of("pods", 3, 4), nil, 1},
 		"one while an overdue pod stays":                  {of("count/pods", 3, 4), []podOption{overdue}, 1},
@@ -85,9 +86,26 @@ func TestTurns_whoTakesThem(t *testing.T) {
 		}
 		own := quota("q", nil, tt.limit)
 		own.Scopes = []corev1.ScopedResourceSelectorRequirement{{ScopeName: corev1.ResourceQuotaScopePriorityClass, Operator: corev1.ScopeSelectorOpDoesNotExist}}
-		w.Quotas = snapshot.Quotas{"app": {own, quota("apart", []corev1.ResourceQuotaScope{corev1.ResourceQuotaScopePriorityClass}, of("pods", 2, 2))}}
+		w.Quotas = snapshot.Quotas{"app": {own, quota("apart", []corev1.ResourceQuotaScope{corev1.ResourceQuotaScopePriorityClass}, of("pods", 4, 2))}}
 		if s := newSimulation(New(w.Snapshot, gone("n1"), false), w.evictAll("n1")); len(s.turns.short) != tt.want {
 			t.Errorf("%s: %d workloads take turns", name, len(s.turns.short))
+		}
+	}
+}
+
+// A quota counts evicted pods until they have terminated: then either controller may be the first to try again, and its pod is
+// placed before that of the other one, whatever their priorities. n2 has room for one pod
+// without preemption, and a PodDisruptionBudget protects those of low.
+func TestTurns_aPodOfALowerPriorityMayComeFirst(t *testing.T) {
+	t.Parallel()
+	w := newWorld(having(node("n1"), 9, 9), having(node("n2"), 2, 9)).
+		run(replicas("high", "n1", 1, asking(1, 1), priority(10))...).run(replicas("low", "n1", 1, asking(1, 1), labelledAs("app", "low"))...).
+		run(replicas("other", "n2", 1, asking(1, 1), labelledAs("app", "other"))...).protect("low", 0)
+	for hard, preempted := range map[int64]Range{3: {0, 1}, 5: exactly(0)} {
+		w.Quotas = snapshot.Quotas{"app": {quota("q", nil, of("pods", hard, 3))}}
+		out := w.outcome(w.evictAll("n1"), 1)
+		if out.Preempted != preempted || out.of(t, "high").Missing != exactly(0) {
+			t.Errorf("a quota of %d pods: preempted %v, %+v", hard, out.Preempted, out.Workloads)
 		}
 	}
 }

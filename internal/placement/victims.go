@@ -83,40 +83,6 @@ func (s *simulation) unreadyOf(id types.UID) []*snapshot.Pod {
 	return s.unready[id]
 }
 
-// terminatingVictim is a victim that still runs, and the priority of the pod that has preempted it.
-type terminatingVictim struct {
-	occupant
-
-	by int32
-}
-
-// countTerminating counts the victims of pods before among those of a node: until they have terminated, they are on it,
-// the pods that have preempted them hold their room, and the scheduler evicts them again. The PodDisruptionBudgets count
-// them as gone already, and as victims (default_preemption.go, SelectVictimsOnNode). The lower pods are those of a lower
-// priority that are not victims yet.
-func (s *simulation) countTerminating(c *class, out *candidate, lower []occupant) {
-	var before []occupant
-	for _, v := range s.terminating[out.node] {
-		if d, _ := v.demand(); d.Priority < c.demand.Priority && c.demand.Priority <= v.by {
-			before = append(before, v.occupant)
-		}
-	}
-	if len(before) == 0 || len(out.victims) == 0 {
-		return
-	}
-	out.all = append(before, out.victims...)
-	slices.SortFunc(out.all, s.moreImportant)
-	all := append(slices.Clone(lower), before...)
-	slices.SortFunc(all, s.moreImportant)
-	protected, _ := s.budgets.split(s, all)
-	out.violations = 0
-	for _, o := range protected {
-		if slices.Contains(out.all, o) {
-			out.violations++
-		}
-	}
-}
-
 // dropVictims forgets the replacements of the victims of an order.
 func (s *simulation) dropVictims() {
 	for _, r := range s.replacements[s.fixed:] {

@@ -96,8 +96,8 @@ func FormatDefaulted(all []Defaulted) string {
 // resourcesOf returns what a template says of resources: the spec of a pod without what LimitRanges have
 // added to it, and without everything else.
 func resourcesOf(p *corev1.Pod) (spec *corev1.PodSpec, defaulted bool) {
-	spec = &corev1.PodSpec{Overhead: p.Spec.Overhead, Resources: p.Spec.Resources}
 	added := ParseDefaulted(p.Annotations[LimitRangerAnnotation])
+	spec = &corev1.PodSpec{Overhead: p.Spec.Overhead, Resources: wholeOf(p, added)}
 	reduce := func(containers []corev1.Container, init bool) []corev1.Container {
 		out := make([]corev1.Container, len(containers))
 		for i := range containers {
@@ -114,6 +114,29 @@ func resourcesOf(p *corev1.Pod) (spec *corev1.PodSpec, defaulted bool) {
 	}
 	spec.Containers, spec.InitContainers = reduce(p.Spec.Containers, false), reduce(p.Spec.InitContainers, true)
 	return spec, len(added) > 0
+}
+
+// wholeOf returns what a template says of the resources of the pod as a whole. From Kubernetes 1.37 on, the API server
+// adds the sums of what containers request and of their limits, with what LimitRanges have added
+// (k8s.io/kubernetes v1.37.2 pkg/api/pod/util.go, DefaultPodLevelResources).
+func wholeOf(p *corev1.Pod, added []Defaulted) *corev1.ResourceRequirements {
+	if p.Spec.Resources == nil || len(added) == 0 {
+		return p.Spec.Resources
+	}
+	has, whole := p.Spec.Resources, p.Spec.Resources.DeepCopy()
+	sums := resource.AggregateContainerRequests(unshared(p), resource.PodResourcesOptions{})
+	maps.DeleteFunc(whole.Requests, func(name corev1.ResourceName, amount apiresource.Quantity) bool {
+		return amount.Cmp(sums[name]) == 0 && slices.ContainsFunc(added, func(one Defaulted) bool { return slices.Contains(one.Requests, name) })
+	})
+	sums = resource.AggregateContainerLimits(unshared(p), resource.PodResourcesOptions{})
+	maps.DeleteFunc(whole.Limits, func(name corev1.ResourceName, amount apiresource.Quantity) bool {
+		sum := sums[name]
+		if request := has.Requests[name]; request.Cmp(sum) > 0 {
+			sum = request
+		}
+		return amount.Cmp(sum) == 0 && slices.ContainsFunc(added, func(one Defaulted) bool { return slices.Contains(one.Limits, name) })
+	})
+	return whole
 }
 
 func without(list corev1.ResourceList, names []corev1.ResourceName) corev1.ResourceList {

@@ -70,10 +70,6 @@ var placementEquivalents = []equivalent{
 		reason: "a shortcut: without rules no pod counts for others",
 	},
 	{
-		file: "internal/placement/order.go", function: "simulation.linger", was: "n > 0", becomes: "n >= 0",
-		reason: "it is 1 or -1",
-	},
-	{
 		file: "internal/placement/placement.go", function: "Finder.Find", was: "f.results[key] = v",
 		reason: "a cache: without it the same value is made again",
 	},
@@ -182,11 +178,11 @@ var placementEquivalents = []equivalent{
 		reason: "a cache: without it the same value is made again",
 	},
 	{
-		file: "internal/placement/rules.go", function: "simulation.eachLeaving", was: "if !leaves { continue }",
+		file: "internal/placement/lingering.go", function: "simulation.eachLeaving", was: "if !leaves { continue }",
 		reason: "a shortcut: no pod of the node is evicted",
 	},
 	{
-		file: "internal/placement/rules.go", function: "simulation.eachLeaving", was: "continue",
+		file: "internal/placement/lingering.go", function: "simulation.eachLeaving", was: "continue",
 		reason: "a shortcut: no pod of the node is evicted",
 	},
 	{
