@@ -41,6 +41,7 @@ func (e *evaluation) report() *Report {
 		slices.SortFunc(report.Pods[start:], func(a, b PodVerdict) int { return a.Pod.Compare(b.Pod) })
 	}
 	e.failJobs(report)
+	report.crowding = e.crowds(report)
 	report.unreadElsewhere = e.unreadElsewhere(report)
 	e.coverByBudgets(report.Pods)
 	e.simulating(report)

@@ -26,10 +26,10 @@ func (r *Report) Judged() []*snapshot.Pod {
 	return append(out, outcome.Unread...)
 }
 
-// Recreates reports whether controllers may create pods in the place of evicted ones, those of others of the run included:
-// ResourceQuotas and LimitRanges decide about these.
+// Recreates reports whether controllers may create pods in the place of evicted ones, those of others of the run and of preemption
+// included: ResourceQuotas and LimitRanges decide about these.
 func (r *Report) Recreates() bool {
-	return r != nil && (r.elsewhere || slices.ContainsFunc(r.Evicted(), func(p *snapshot.Pod) bool { return p.Controller != nil }))
+	return r != nil && (r.elsewhere || r.crowding || slices.ContainsFunc(r.Evicted(), func(p *snapshot.Pod) bool { return p.Controller != nil }))
 }
 
 // Places reports whether the verdicts depend on what new pods request, also in the place of pods that stay: LimitRanges
@@ -64,7 +64,7 @@ func (e *evaluation) toPlace(r *Report) (highest int32, unreadClasses, placed bo
 			highest = max(highest, d.Priority)
 		}
 	}
-	placed = slices.ContainsFunc(r.Pods, func(v PodVerdict) bool { return v.Leaves() }) && e.anyWaitingPreempts()
+	placed = r.crowding
 	for i := range r.Pods {
 		if v := &r.Pods[i]; (v.Leaves() || v.Verdict == Unknown) && v.Pod.Controller != nil {
 			note(e.nodes().NewDemand(v.Pod))

@@ -39,6 +39,7 @@ func Repin(s *snapshot.Snapshot, pods []*snapshot.Pod, selector map[string]strin
 	}
 	report = Join(report) // It sorts.
 	e.coverByBudgets(report.Pods)
+	report.crowding = e.crowds(report)
 	e.simulating(report)
 	report.elsewhere, report.places = e.snapshot.Others.Evicts(), e.asked()
 	return report

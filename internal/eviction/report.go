@@ -34,6 +34,8 @@ type Report struct {
 	unreadElsewhere bool
 	// elsewhere is set where others of the run evict pods, places where it was asked which nodes take new pods.
 	elsewhere, places bool
+	// crowding is set where a Pending pod may preempt others once pods are evicted.
+	crowding bool
 	// unread is set where a changed node is none of those whose pods were read.
 	unread bool
 	// does is what the change does to nodes, brings is set where it brings others.
@@ -53,6 +55,7 @@ func Join(reports ...*Report) *Report {
 		out.Nodes, out.Gaps = append(out.Nodes, r.Nodes...), append(out.Gaps, r.Gaps...)
 		out.unread, out.UnknownJobs = out.unread || r.unread, out.UnknownJobs || r.UnknownJobs
 		out.elsewhere, out.places, out.brings = out.elsewhere || r.elsewhere, out.places || r.places, out.brings || r.brings
+		out.crowding = out.crowding || r.crowding
 		out.Restarting = joinRestarting(out.Restarting, r.Restarting)
 		out.does, out.Ended, out.unreadElsewhere = out.does.And(r.does), joinEnded(out.Ended, r.Ended), out.unreadElsewhere || r.unreadElsewhere
 		for _, v := range r.Pods {

@@ -281,7 +281,7 @@ func (r *rolling) created(rollout int, olds []*snapshot.Pod, placed int, end boo
 	}
 	var out []placement.Eviction
 	for i, pod := range olds[:gone] {
-		e := placement.Eviction{Pod: pod}
+		e := placement.Eviction{Pod: pod, Ended: true}
 		if i < next {
 			e.Scheduling = r.successorOf(rollout, pod)
 		}

@@ -32,7 +32,7 @@ func (e *evaluation) simulating(r *Report) {
 		own, elsewhere := slices.Concat(e.evictions(r.Pods), r.endings()), e.elsewhere(r.Pods)
 		replaced := func(one placement.Eviction) bool { return one.Scheduling != nil }
 		alone := !slices.ContainsFunc(own, replaced)
-		if alone && !slices.ContainsFunc(elsewhere, replaced) && (len(own) == 0 || !e.anyWaitingPreempts()) {
+		if alone && !slices.ContainsFunc(elsewhere, replaced) && !r.crowding {
 			return &placement.Outcome{}
 		}
 		out := e.nodes().Simulate(slices.Concat(own, elsewhere, e.arrivals(r.Nodes), e.successors()), placement.Orders, seed)
@@ -43,10 +43,13 @@ func (e *evaluation) simulating(r *Report) {
 	})
 }
 
-// anyWaitingPreempts reports whether a Pending pod may preempt others: once pods are evicted that kept it away by their rules, it may
-// find a node where it does.
-func (e *evaluation) anyWaitingPreempts() bool {
-	return slices.ContainsFunc(e.snapshot.Waiting, func(p *snapshot.Pod) bool { return !p.Gated && !p.Requests().Patient })
+// crowds reports whether a Pending pod may preempt others: once pods are evicted that kept it away by their rules, it may find a node
+// where it does.
+func (e *evaluation) crowds(r *Report) bool {
+	return (len(r.Ended) > 0 || slices.ContainsFunc(r.Evicted(), func(p *snapshot.Pod) bool { return !p.Completed })) && slices.ContainsFunc(e.snapshot.Waiting, func(p *snapshot.Pod) bool {
+		d := p.Requests()
+		return !p.Gated && !p.Terminating && !d.Patient && d.Scheduler == ""
+	})
 }
 
 // Gone reports whether a pod is evicted and does not run again in any order: nothing makes it again, or
@@ -91,6 +94,14 @@ func (r *Report) Placement(v PodVerdict) string {
 	}
 }
 
+// again words where all replacements are placed in vain.
+func again(v PodVerdict) string {
+	if v.Verdict == Drained {
+		return "; its replacement is placed on a drained node"
+	}
+	return "; its replacement is placed on a node that evicts it again"
+}
+
 // Why is the reason of a verdict, and what becomes of the pod that comes in the place of an evicted one.
 func (r *Report) Why(v PodVerdict) string {
 	g := r.Outcome().Of(v.Pod)
@@ -102,7 +113,7 @@ func (r *Report) Why(v PodVerdict) string {
 	case g.Lost().Max > 0:
 		return v.Reason + "; its Job may fail, since preemption may evict more of its pods"
 	case g.AllAgain():
-		return v.Reason + "; its replacement is placed on a node that evicts it again"
+		return v.Reason + again(v)
 	case g.Fate == placement.Fits:
 		return v.Reason
 	case g.Fate == placement.DependsOnOrder && g.PolicyUnknown:

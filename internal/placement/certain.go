@@ -24,7 +24,7 @@ const (
 	// fewest is how many orders are tried for a change whose pods are few beside those of others: one of each kind of
 	// order. See run.
 	fewest = 5
-	// fewestAlone is that for a change that evicts no pod itself.
+	// fewestAlone is that for a change that evicts no pod itself which is replaced.
 	fewestAlone = 2
 )
 
@@ -64,9 +64,9 @@ func (s *simulation) enough(orders int) int {
 
 // certain reports whether it is proved of every pod to place that it finds a node, and is created, in each order or in
 // none. The node is the first one that is asked for at the moment of its creation: room only grows from moment to
-// moment. Then no pod preempts another or is delayed, and a StatefulSet waits for none.
+// moment, where no node from which pods are evicted takes others. Then no pod preempts another or is delayed, and a StatefulSet waits for none.
 func (s *simulation) certain() bool {
-	if len(s.nominated) > 0 || s.refills != nil || s.anySetWaits() || !s.allCreated() {
+	if len(s.nominated) > 0 || s.refillsNow() || s.anySetWaits() || !s.allCreated() {
 		return false
 	}
 	all, at := newCompetition(s), map[resultKey]int{}
@@ -105,10 +105,10 @@ func (c *class) independent() bool {
 	return c.podRules == nil && len(c.ports) == 0 && c.attached == nil && c.search.open == nil
 }
 
-// mayReturn reports whether pods of a class find a node that evicts them again: how many do is a matter of the order.
+// mayReturn reports whether pods of a class find a node that evicts them again, or that is drained: how many do is a matter of the order.
 func (s *simulation) mayReturn(c *class) bool {
 	for i, p := range s.places {
-		if s.evictsAgain(p, c.scheduling.Tolerations) && s.static(c.search, int32(i)) {
+		if s.empties(p, c.scheduling.Tolerations) && s.static(c.search, int32(i)) {
 			return true
 		}
 	}

@@ -16,8 +16,8 @@ type lingering struct {
 	occupant
 
 	node int32
-	// holds is set where it keeps its room, and victim where preemption has evicted it.
-	holds, victim bool
+	// holds is set where it keeps its room.
+	holds bool
 }
 
 // findRefills finds the nodes from which pods are evicted and that take pods to place all the same: these tolerate the new taint, or
@@ -51,13 +51,29 @@ func (s *simulation) findRefills() {
 		return false
 	}
 	for i, leaves := range s.leaves {
-		if leaves && refills(i) {
+		evicts := func(p *snapshot.Pod) bool { _, evicted := s.evicted[p]; return evicted && s.lingersAt(p) }
+		if leaves && slices.ContainsFunc(s.snapshot.Pods[s.places[i].node.Name], evicts) && refills(i) {
 			if s.refills == nil {
 				s.refills = make([]bool, len(s.places))
 			}
 			s.refills[i] = true
 		}
 	}
+}
+
+// refillsNow reports whether there are such nodes that pods are evicted from at the first moment. Until these have terminated, other
+// pods may be placed elsewhere, or preempt some.
+func (s *simulation) refillsNow() (some bool) {
+	if s.refills != nil {
+		s.eachLeaving(0, func(i int32, pod *snapshot.Pod) { some = some || s.refills[i] && s.lingersAt(pod) })
+	}
+	return some
+}
+
+// lingersAt reports whether a pod is still there at the moment of its eviction. One that is terminating already is evicted by no
+// change: it is gone at its moment.
+func (s *simulation) lingersAt(pod *snapshot.Pod) bool {
+	return !pod.Terminating && !pod.Completed && !s.ended[pod]
 }
 
 // linger lets the pods that are gone at the first moment count for others.
@@ -71,15 +87,16 @@ func (s *simulation) linger() {
 // its node, and find its room taken if the node takes them again. Whether it has terminated by the time they are placed is a
 // matter of chance.
 func (s *simulation) stay(i int32, pod *snapshot.Pod) {
-	l := lingering{occupant: occupant{pod: pod}, node: i, holds: s.refills != nil && s.refills[i] && !s.replacedOnceGone(pod)}
-	s.keep(l)
+	if !pod.Terminating && !s.replacedOnceGone(pod) {
+		s.keep(lingering{occupant: occupant{pod: pod}, node: i, holds: s.refills != nil && s.refills[i] && s.lingersAt(pod)})
+	}
 }
 
 // stayVictim does so for a victim of preemption, which keeps its room in any case: others that are queued find it taken. What
 // preempts more than one pod on that node evicts it again.
 func (s *simulation) stayVictim(i int32, v occupant) {
-	if s.lags {
-		s.keep(lingering{occupant: v, node: i, holds: true, victim: true})
+	if v.victim = true; s.lags {
+		s.keep(lingering{occupant: v, node: i, holds: true})
 	}
 }
 
@@ -94,11 +111,20 @@ func (s *simulation) keep(l lingering) {
 	s.freed++
 }
 
-// replacedOnceGone reports whether a pod is gone by now in this order, since its controller waits for that and creates another one
-// now.
+// replacedOnceGone reports whether a pod that was just evicted is gone by now in this order, since its controller waits for that and
+// creates another one now.
 func (s *simulation) replacedOnceGone(pod *snapshot.Pod) bool {
 	r := s.replacing[pod]
-	return r != nil && r.wait > 0 && r.after <= r.evicted
+	if last := len(s.replacements) - 1; r == nil && last >= s.fixed && s.replacements[last].pod == pod {
+		r = s.replacements[last]
+	}
+	return r != nil && r.after <= r.evicted && s.waitsUntilGone(pod)
+}
+
+// waitsUntilGone reports whether a controller replaces a pod once it is gone, and not when it begins to terminate.
+func (s *simulation) waitsUntilGone(pod *snapshot.Pod) bool {
+	c := pod.Controller
+	return c != nil && (c.StatefulSet() || c.Job() || s.snapshot.RunsOnEveryNode(pod))
 }
 
 // terminated has all lingering pods terminated, or the victims among them. It reports whether there were any. One that
@@ -140,9 +166,18 @@ func (s *simulation) placeBeforeEvictions() {
 	s.early = false
 }
 
-// countEarly counts the pods that are evicted at the first moment, or takes that back.
+// countEarly counts the pods that are evicted at the first moment, with their room where others may want it, or takes that back.
 func (s *simulation) countEarly(n int64) {
-	s.eachLeaving(0, func(i int32, pod *snapshot.Pod) { s.rules.update(s, i, occupant{pod: pod}, n) })
+	s.eachLeaving(0, func(i int32, pod *snapshot.Pod) {
+		switch o := (occupant{pod: pod}); {
+		case s.refills == nil || !s.refills[i]:
+			s.rules.update(s, i, o, n)
+		case n > 0:
+			s.add(i, o)
+		default:
+			s.remove(i, o)
+		}
+	})
 	s.freed++
 	s.moved++
 }
@@ -161,16 +196,12 @@ func (s *simulation) eachLeaving(moment int64, do func(i int32, pod *snapshot.Po
 	}
 }
 
-// vacate removes the pods of a node that are gone at a moment and were not before.
-func (s *simulation) vacate(i int32, moment int64) {
-	for _, pod := range s.snapshot.Pods[s.places[i].node.Name] {
-		if after, goes := s.evicted[pod]; goes && after == moment && !pod.Completed && !s.isPreempted[pod] {
-			s.remove(i, occupant{pod: pod})
-			s.quotas.release(s, pod)
-			s.returnStorageOf(pod)
-			if s.lingers {
-				s.stay(i, pod)
-			}
-		}
+// vacate removes a pod that is gone at a moment and was not before.
+func (s *simulation) vacate(i int32, pod *snapshot.Pod) {
+	s.remove(i, occupant{pod: pod})
+	s.quotas.release(s, pod)
+	s.returnStorageOf(pod)
+	if s.lingers {
+		s.stay(i, pod)
 	}
 }

@@ -78,3 +78,37 @@ func TestLingering_victimsKeepTheirRoomFromOthers(t *testing.T) {
 		t.Errorf("the other pod has the same priority: preempted %v, %+v", out.Preempted, out.Workloads)
 	}
 }
+
+// A StatefulSet creates the next pod once the old one is gone: neither keeps the new one from its zone, nor takes its room.
+func TestLingering_noPodIsInTheWayOfItsOwnSuccessor(t *testing.T) {
+	t.Parallel()
+	apart := &snapshot.PodRules{AntiAffinity: toApp("zone", "db")}
+	db := []podOption{asking(2, 1), priority(5), ownedBy("StatefulSet", "db"), labelledAs("app", "db"), ruled(apart)}
+	in := func(n *snapshot.Node, zone string) *snapshot.Node { return labelled(n, "zone", zone) }
+	victim := newWorld(having(node("n1"), 9, 9), in(having(node("n2"), 2, 9), "a"), in(having(node("n3"), 2, 9), "a"), in(having(node("n4"), 2, 9), "b")).
+		run(replicas("web", "n1", 1, asking(2, 1), priority(10), requiring(expression("zone", "In", "a")))...).
+		run(replicas("db", "n2", 1, db...)...).run(replicas("low", "n4", 1, asking(2, 1))...)
+	victim.Nodes["n3"].Taints = taintsOf("web:NoSchedule")
+	tolerant := *victim.named(t, "db-0").Scheduling
+	tolerant.Tolerations = []corev1.Toleration{{Operator: corev1.TolerationOpExists}}
+	victim.named(t, "db-0").Scheduling = &tolerant
+	if out := victim.simulate(); out.Preempted != exactly(1) || out.of(t, "db").Missing != exactly(0) {
+		t.Errorf("a victim: preempted %v, %+v", out.Preempted, out.Workloads)
+	}
+	gone := newWorld(having(node("n1"), 9, 9), having(node("n2"), 2, 9), having(node("n3"), 2, 9), having(node("n4"), 1, 9)).
+		run(replicas("web", "n1", 1, asking(1, 1))...).
+		run(replicas("db", "n2", 1, append(db, terminating)...)...).run(replicas("low", "n3", 1, asking(2, 1))...)
+	if out := gone.outcome(append(gone.evictAll("n1"), gone.evictAll("n2")...), 1); out.Preempted != exactly(0) || out.of(t, "web").Missing != exactly(0) {
+		t.Errorf("one that was terminating before: preempted %v, %+v", out.Preempted, out.Workloads)
+	}
+}
+
+// A terminating pod on another node is no reason to try all orders.
+func TestLingering_aTerminatingPodElsewhereLeavesTheProof(t *testing.T) {
+	t.Parallel()
+	w := newWorld(having(node("n1"), 9, 9), having(node("n2"), 9, 9)).run(replicas("web", "n1", 1, asking(1, 1))...).
+		run(replicas("leaves", "n2", 1, asking(1, 1), terminating)...)
+	if out := w.simulate(); !out.Certain {
+		t.Errorf("nothing is proved: %+v", out.Workloads)
+	}
+}

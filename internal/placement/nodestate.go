@@ -41,9 +41,9 @@ type occupant struct {
 	pod *snapshot.Pod
 	// replacement is set for one that was placed.
 	replacement *replacement
-	// leaving is set for one that is evicted and has not terminated, nominee for one that is bound once others have: its
+	// leaving is set for one that is evicted and has not terminated, victim beside it where preemption has evicted it, nominee for one that is bound once others have: its
 	// room is taken, and on other nodes it does not count.
-	leaving, nominee bool
+	leaving, victim, nominee bool
 }
 
 // demand returns what the pod asks for, and what it holds of the node.
@@ -172,7 +172,10 @@ func (s *simulation) remove(i int32, o occupant) {
 	n.attach(s.places[i].limits, s.attachments.of(o.pod), -1)
 	n.weigh(s.places[i])
 	if o.listed() {
-		n.placed = slices.DeleteFunc(n.placed, func(other occupant) bool { return other == o })
+		// A pod that was evicted twice from a node is there twice until it has terminated.
+		if at := slices.Index(n.placed, o); at >= 0 {
+			n.placed = slices.Delete(n.placed, at, at+1)
+		}
 	}
 	if o.nominee {
 		n.nominees--

@@ -55,7 +55,7 @@ func (s *simulation) keepsRoom(c *class, i int32) bool {
 	}
 	terminating := slices.DeleteFunc(s.occupants(i, nil), func(o occupant) bool {
 		d, _ := o.demand()
-		return !o.pod.Terminating || o.replacement != nil || d.Priority >= c.demand.Priority
+		return !o.leaving && (!o.pod.Terminating || o.replacement != nil) || d.Priority >= c.demand.Priority
 	})
 	before, t := s.failure(), s.trial(c, i)
 	for _, o := range terminating {

@@ -161,6 +161,24 @@ func TestNominees_ofBeforePreemptNoOther(t *testing.T) {
 	}
 }
 
+// TestNominees_ofBeforeKeepTheirNodeBesideAnotherVictim: one yields to a pod that preempts on its node, where its own terminating one
+// is to free room enough for both, and preempts no other pod.
+func TestNominees_ofBeforeKeepTheirNodeBesideAnotherVictim(t *testing.T) {
+	t.Parallel()
+	w := newWorld(having(node("n1"), 9, 9), having(node("n2"), 6, 9), having(node("n3"), 2, 9)).
+		run(replicas("large", "n1", 1, asking(4, 1), priority(20))...).
+		run(replicas("leaves", "n2", 1, asking(2, 1), terminating)...).run(replicas("calm", "n2", 1, asking(4, 1))...).
+		run(replicas("low", "n3", 1, asking(2, 1))...).
+		run(other("guard", "n3", ruled(&snapshot.PodRules{AntiAffinity: onHostTo("none")}))).
+		waiting("first", 1, asking(2, 1), priority(10), nominated("n2"))
+	s := newSimulation(New(w.Snapshot, gone("n1"), false), w.evictAll("n1"))
+	for order := range Orders {
+		if s.run(1, order); s.placed()["first-0"] != "n2" || len(s.preempted) != 1 {
+			t.Errorf("order %d: %v, and %d are preempted", order, s.placed(), len(s.preempted))
+		}
+	}
+}
+
 // TestNominees_preemptInVainAFewTimes: what is created instead of the victim takes the other node of the zone, in which
 // the nominee must be alone.
 func TestNominees_preemptInVainAFewTimes(t *testing.T) {

@@ -163,11 +163,7 @@ func (s *simulation) advance(moment int64) {
 	s.moment = moment
 	s.used.provide()
 	if moment > 0 {
-		for i, leaves := range s.leaves {
-			if leaves {
-				s.vacate(int32(i), moment)
-			}
-		}
+		s.eachLeaving(moment, s.vacate)
 	}
 	s.holdTurns()
 	s.createDue(func(*replacement) bool { return true })

@@ -276,7 +276,10 @@ func cheapest(candidates []candidate) []int {
 // evict removes a victim, and queues the pod that its controller creates instead.
 func (s *simulation) evict(i int32, v occupant) {
 	if v.leaving {
-		s.remove(i, v)
+		// A victim of before is deleted once more, and holds its room until it has terminated like the other ones.
+		if !v.victim {
+			s.remove(i, v)
+		}
 		return
 	}
 	if v.replacement != nil {
@@ -284,25 +287,31 @@ func (s *simulation) evict(i int32, v occupant) {
 		return
 	}
 	s.remove(i, v)
-	s.stayVictim(i, v)
 	s.vacated = true
 	s.isPreempted[v.pod] = true
 	s.quotas.release(s, v.pod)
 	s.returnStorageOf(v.pod)
-	if _, planned := s.evicted[v.pod]; planned {
-		s.preemptPlanned(v.pod)
+	s.preemptPod(v.pod)
+	if !s.replacedOnceGone(v.pod) {
+		s.stayVictim(i, v)
+	}
+}
+
+// preemptPod plans what is created in the place of a victim.
+func (s *simulation) preemptPod(pod *snapshot.Pod) {
+	if _, planned := s.evicted[pod]; planned {
+		s.preemptPlanned(pod)
 		return
 	}
-	if one := s.isUndecided[v.pod]; one != nil && !one.unread {
+	if one := s.isUndecided[pod]; one != nil && !one.unread {
 		s.preemptUndecided(one)
 		return
 	}
-	s.preempted = append(s.preempted, v.pod)
-	s.budgets.spend(s, v.pod)
-	if v.pod.Controller == nil {
-		return
+	s.preempted = append(s.preempted, pod)
+	s.budgets.spend(s, pod)
+	if pod.Controller != nil {
+		s.replaceVictim(pod, s.fail(pod))
 	}
-	s.replaceVictim(v.pod, s.fail(v.pod))
 }
 
 // preemptPlanned creates now what replaces a pod that the change evicts later on. What replaces one that is terminating
@@ -325,8 +334,9 @@ func (s *simulation) evictReplacement(i int32, v occupant) {
 	if r.ended {
 		return
 	}
-	s.remove(i, v)
-	s.stayVictim(i, v)
+	if s.remove(i, v); !s.waitsUntilGone(v.pod) {
+		s.stayVictim(i, v)
+	}
 	r.node, s.vacated, s.budgets.recovered = -1, true, nil
 	s.used.release(r.binding)
 	r.binding = nil

@@ -42,6 +42,8 @@ type Eviction struct {
 	Awaited bool
 	// Surplus is set for a pod that replaces none yet: a rollout creates it beside the old ones. It counts like the others.
 	Surplus bool
+	// Ended is set for a pod that has terminated at its moment: it keeps no room from others.
+	Ended bool
 	// Wait is how many seconds after the eviction the controller creates the other pod, at most, where it does not do so
 	// immediately: a pod may be gone before its grace period ends.
 	Wait int64
@@ -78,7 +80,7 @@ type Outcome struct {
 	// elsewhere that preemption evicts. Missing counts the Pending ones together with those that are
 	// not created because an ordered StatefulSet waits, or because admission refuses them: see Refusal.
 	// Refused counts the latter alone, and Unplaced the Missing ones without them. Again counts the Placed
-	// ones whose node evicts them again, since they tolerate a taint of it for some seconds only.
+	// ones whose node evicts them again, since they tolerate a taint of it for some seconds only, or is drained.
 	Placed, Pending, NotCreated, Missing, Refused, Unplaced, Preempted, Again Range
 	// Arriving counts the Missing pods that nodes take which the change brings, once these are there, and Staying the others.
 	Arriving, Staying Range
@@ -245,7 +247,7 @@ func (g *Group) Lost() Range { return g.allLost }
 // Pending is how many of them are not placed, at least and at most, in the orders that were tried.
 func (g *Group) Pending() Range { return Range{Min: g.size - g.all.Max, Max: g.size - g.all.Min} }
 
-// AllAgain reports whether all of them are placed on nodes that evict them again, in every order.
+// AllAgain reports whether all of them are placed on nodes that evict them again, or that are drained, in every order.
 func (g *Group) AllAgain() bool { return g.allAgain.Min == g.size }
 
 // judge gives the group its word, once all orders have been tried.

@@ -124,6 +124,8 @@ type simulation struct {
 	lingers   bool
 	lingering []lingering
 	refills   []bool
+	// ended are the evicted pods that have terminated at their moments.
+	ended map[*snapshot.Pod]bool
 	// early is set while Pending pods are placed before the first pods are evicted.
 	early bool
 	// freed counts how often room became free: a pod that found none finds none before.
@@ -212,7 +214,7 @@ func newSimulation(f *Finder, evicted []Eviction) *simulation {
 	f.allPlaces()
 	s := &simulation{
 		Finder: f, effort: effort{limit: workLimit}, classes: map[classKey]*class{}, tooLarge: tooLarge{classes: map[*nodeSearch][]*class{}}, evicted: make(map[*snapshot.Pod]int64, len(evicted)), leaves: make([]bool, len(f.places)),
-		byKey: map[snapshot.WorkloadKey]int{}, groups: map[groupKey]*Group{}, sets: map[string]*statefulSet{}, isPreempted: map[*snapshot.Pod]bool{}, victims: map[*snapshot.Pod]Eviction{}, unfit: map[*snapshot.Pod]bool{}, welcome: map[*snapshot.Pod]bool{}, denials: map[*snapshot.Pod]*Refusal{}, failures: newFailures(), unread: map[*snapshot.Pod]bool{}, isUndecided: map[*snapshot.Pod]*undecided{}, replacing: make(map[*snapshot.Pod]*replacement, len(evicted)), unmodelledRanges: map[string]bool{},
+		byKey: map[snapshot.WorkloadKey]int{}, groups: map[groupKey]*Group{}, sets: map[string]*statefulSet{}, isPreempted: map[*snapshot.Pod]bool{}, victims: map[*snapshot.Pod]Eviction{}, unfit: map[*snapshot.Pod]bool{}, welcome: map[*snapshot.Pod]bool{}, denials: map[*snapshot.Pod]*Refusal{}, failures: newFailures(), unread: map[*snapshot.Pod]bool{}, isUndecided: map[*snapshot.Pod]*undecided{}, ended: map[*snapshot.Pod]bool{}, replacing: make(map[*snapshot.Pod]*replacement, len(evicted)), unmodelledRanges: map[string]bool{},
 		now: make([]nodeState, len(f.places)), order: make([]int32, len(f.places)), nodeNames: make([]uint64, len(f.places)), evictions: evicted,
 	}
 	s.attachments = newAttachments(s.snapshot, evicted)
@@ -344,5 +346,5 @@ func (s *simulation) create(r *replacement) {
 
 // withheld reports whether a pod is not created now, or in no case in this order.
 func (s *simulation) withheld(r *replacement) bool {
-	return r.absent || r.ended || s.early && r.after >= 0 || !r.created && (s.turns.held[r.workload] || s.waits(r))
+	return r.absent || r.ended || s.early && r.after >= 0 || !r.created && (!r.waiting && s.turns.held[r.workload] || s.waits(r))
 }

@@ -205,7 +205,7 @@ func (s *simulation) countPlaced(r *replacement, w *tally) {
 	if r.delayed {
 		w.delayed++
 	}
-	again := s.evictsAgain(s.places[r.node], r.class.scheduling.Tolerations)
+	again := s.empties(s.places[r.node], r.class.scheduling.Tolerations)
 	if again {
 		w.again++
 	}
@@ -218,10 +218,14 @@ func (s *simulation) countPlaced(r *replacement, w *tally) {
 	}
 }
 
-// evictsAgain reports whether a node evicts the pods that it takes after some seconds. The scheduler does not
+// empties reports whether a node that takes pods is to have none of them. It evicts them after some seconds: the scheduler does not
 // look at these (k8s.io/kubernetes v1.37.2 pkg/scheduler/framework/plugins/tainttoleration/taint_toleration.go,
-// Filter), and the taint-eviction controller does (pkg/controller/tainteviction/taint_eviction.go, processPodOnNode).
-func (f *Finder) evictsAgain(p *place, tolerations []corev1.Toleration) bool {
+// Filter), and the taint-eviction controller does (pkg/controller/tainteviction/taint_eviction.go, processPodOnNode). Or it is
+// drained, and they tolerate its cordon: a drain evicts the pods that it finds, once.
+func (f *Finder) empties(p *place, tolerations []corev1.Toleration) bool {
+	if p.drained {
+		return true
+	}
 	for i := range p.after {
 		if lasts := toleration.Lasts(tolerations, p.after[i], f.comparison); lasts != toleration.Forever && lasts != toleration.Untolerated {
 			return true

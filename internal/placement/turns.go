@@ -33,18 +33,22 @@ func newTurns(s *simulation) turns {
 		}
 	}
 	left, asked := slices.Clone(s.quotas.unreleased), make([]int64, len(s.quotas.base))
-	for _, moment := range s.moments {
+	ask := func(moment int64, which func(*replacement) bool) {
 		for _, r := range charged {
-			if r.after == moment {
+			if r.after == moment && which(r) {
 				charges[r].add(asked)
 			}
 		}
 		for _, r := range charged {
-			if r.after <= moment && charges[r].exceeds(asked, left) && !slices.Contains(t.short, r.workload) {
+			if r.after <= moment && which(r) && charges[r].exceeds(asked, left) && !slices.Contains(t.short, r.workload) {
 				t.short = append(t.short, r.workload)
 			}
 		}
+	}
+	for _, moment := range s.moments {
+		ask(moment, func(r *replacement) bool { return !s.waitsUntilGone(r.pod) })
 		s.creditLeaving(moment, left)
+		ask(moment, func(r *replacement) bool { return s.waitsUntilGone(r.pod) })
 	}
 	return t
 }

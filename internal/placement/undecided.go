@@ -31,6 +31,9 @@ func (s *simulation) depart(e *Eviction) {
 		s.doubtful(e)
 	case !e.Arrives && !e.Surplus:
 		s.leave(e.Pod, e.gone())
+		if e.Ended {
+			s.ended[e.Pod] = true
+		}
 	}
 }
 

@@ -116,27 +116,45 @@ func resourcesOf(p *corev1.Pod) (spec *corev1.PodSpec, defaulted bool) {
 	return spec, len(added) > 0
 }
 
-// wholeOf returns what a template says of the resources of the pod as a whole. From Kubernetes 1.37 on, the API server
-// adds the sums of what containers request and of their limits, with what LimitRanges have added
-// (k8s.io/kubernetes v1.37.2 pkg/api/pod/util.go, DefaultPodLevelResources).
+// wholeOf returns what a template says of the resources of the pod as a whole, where LimitRanges have added to its containers.
 func wholeOf(p *corev1.Pod, added []Defaulted) *corev1.ResourceRequirements {
 	if p.Spec.Resources == nil || len(added) == 0 {
 		return p.Spec.Resources
 	}
-	has, whole := p.Spec.Resources, p.Spec.Resources.DeepCopy()
-	sums := resource.AggregateContainerRequests(unshared(p), resource.PodResourcesOptions{})
-	maps.DeleteFunc(whole.Requests, func(name corev1.ResourceName, amount apiresource.Quantity) bool {
-		return amount.Cmp(sums[name]) == 0 && slices.ContainsFunc(added, func(one Defaulted) bool { return slices.Contains(one.Requests, name) })
-	})
-	sums = resource.AggregateContainerLimits(unshared(p), resource.PodResourcesOptions{})
-	maps.DeleteFunc(whole.Limits, func(name corev1.ResourceName, amount apiresource.Quantity) bool {
-		sum := sums[name]
-		if request := has.Requests[name]; request.Cmp(sum) > 0 {
-			sum = request
-		}
-		return amount.Cmp(sum) == 0 && slices.ContainsFunc(added, func(one Defaulted) bool { return slices.Contains(one.Limits, name) })
+	whole := p.Spec.Resources.DeepCopy()
+	sumsOf(p).dropFrom(whole, func(name corev1.ResourceName, limit bool) bool {
+		return slices.ContainsFunc(added, func(one Defaulted) bool {
+			return limit && slices.Contains(one.Limits, name) || !limit && slices.Contains(one.Requests, name)
+		})
 	})
 	return whole
+}
+
+// sums are what the containers of a pod request together, and their limits. From Kubernetes 1.37 on, the API server gives
+// them to the pod as a whole that has resources of its own, once LimitRanges have added their defaults
+// (k8s.io/kubernetes v1.37.2 pkg/api/pod/util.go, DefaultPodLevelResources).
+type sums struct{ requests, limits corev1.ResourceList }
+
+func sumsOf(p *corev1.Pod) sums {
+	own := unshared(p)
+	return sums{resource.AggregateContainerRequests(own, resource.PodResourcesOptions{}), resource.AggregateContainerLimits(own, resource.PodResourcesOptions{})}
+}
+
+// dropFrom takes those out of the resources of the whole pod that are such sums. A template that says the same itself cannot be
+// told from it.
+func (s sums) dropFrom(whole *corev1.ResourceRequirements, which func(name corev1.ResourceName, limit bool) bool) {
+	requests := maps.Clone(whole.Requests)
+	maps.DeleteFunc(whole.Requests, func(name corev1.ResourceName, amount apiresource.Quantity) bool {
+		sum, has := s.requests[name]
+		return has && amount.Cmp(sum) == 0 && which(name, false)
+	})
+	maps.DeleteFunc(whole.Limits, func(name corev1.ResourceName, amount apiresource.Quantity) bool {
+		sum, has := s.limits[name]
+		if request := requests[name]; request.Cmp(sum) > 0 {
+			sum = request
+		}
+		return has && amount.Cmp(sum) == 0 && which(name, true)
+	})
 }
 
 func without(list corev1.ResourceList, names []corev1.ResourceName) corev1.ResourceList {
@@ -157,6 +175,7 @@ func (d *Demand) Admit(ranges []LimitRange) (admitted *Demand, refusal *LimitRan
 	}
 	pod := &corev1.Pod{Spec: *d.Template}
 	pod.Spec.Containers, pod.Spec.InitContainers = slices.Clone(d.Template.Containers), slices.Clone(d.Template.InitContainers)
+	before := sumsOf(pod)
 	for i, r := range ranges {
 		if slices.ContainsFunc(ranges[:i], func(other LimitRange) bool { return other.differs(r) }) {
 			differing = append(differing, r.Name)
@@ -168,6 +187,7 @@ func (d *Demand) Admit(ranges []LimitRange) (admitted *Demand, refusal *LimitRan
 			refusal = cmp.Or(refusal, r.setDefaults(&pod.Spec.InitContainers[at]))
 		}
 	}
+	deriveAnew(pod, before)
 	for _, r := range ranges {
 		refusal = cmp.Or(refusal, r.refuses(pod))
 	}
@@ -177,6 +197,22 @@ func (d *Demand) Admit(ranges []LimitRange) (admitted *Demand, refusal *LimitRan
 	one.ask(pod)
 	one.Asks.Others = slices.DeleteFunc(one.Asks.Others, ofDeviceClass)
 	return &one, refusal, differing
+}
+
+// deriveAnew drops the sums of before from the resources of the whole pod that defaults have changed.
+func deriveAnew(p *corev1.Pod, before sums) {
+	if p.Spec.Resources == nil {
+		return
+	}
+	now := sumsOf(p)
+	p.Spec.Resources = p.Spec.Resources.DeepCopy()
+	before.dropFrom(p.Spec.Resources, func(name corev1.ResourceName, limit bool) bool {
+		was, is := before.requests[name], now.requests[name]
+		if limit {
+			was, is = before.limits[name], now.limits[name]
+		}
+		return was.Cmp(is) != 0
+	})
 }
 
 // brokenDefault returns the LimitRange whose defaults make a pod invalid that has requests or limits as a

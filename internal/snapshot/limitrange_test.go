@@ -176,6 +176,7 @@ func TestDemand_Admit(t *testing.T) {
 		"the limit of the whole pod is made anew":               {pod: "whole cpu=100m:1 memory=1Gi:, cpu=100m:1", defaulted: "LimitRanger plugin set: cpu limit for container c", ranges: []string{"default.cpu=2"}, cpu: 100, limit: 2000},
 		"another limit of the whole pod stays":                  {pod: "whole cpu=100m:3 memory=1Gi:, cpu=100m:1", defaulted: "LimitRanger plugin set: cpu limit for container c", ranges: []string{"default.cpu=2"}, cpu: 100, limit: 3000},
 		"a limit of the whole pod below the default":            {pod: "whole cpu=100m:1500m memory=1Gi:, cpu=100m:1", defaulted: "LimitRanger plugin set: cpu limit for container c", ranges: []string{"default.cpu=2"}, cpu: 100, limit: 1500, refused: "default cpu"},
+		"the sum for the whole pod grows by a new default":      {pod: "whole cpu=100m: memory=2Gi:, cpu=100m:, memory=1Gi:", ranges: []string{"defaultRequest.cpu=1"}, cpu: 1100},
 		"a sum without a default stays":                         {pod: "whole cpu=100m: memory=1Gi:, cpu=100m:", ranges: []string{"defaultRequest.cpu=1"}, cpu: 100},
 		"several resources and containers are read from a list": {pod: "cpu=100m:1 memory=1Gi:2Gi", defaulted: "LimitRanger plugin set: cpu, memory request for container c; cpu, memory limit for container c", ranges: []string{"defaultRequest.cpu=1"}, cpu: 1000},
 	} {

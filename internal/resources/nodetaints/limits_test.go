@@ -97,22 +97,32 @@ func TestNodeTaints_maxLostCountsPodsWithoutAController(t *testing.T) {
 	})
 }
 
+// On the node are a bare pod and those of three runs of a CronJob, all of them completed.
 func TestNodeTaints_completedPodsExceedNoLimit(t *testing.T) {
 	t.Parallel()
 	acctest.OnFake(t, func(t *testing.T, c *acctest.Cluster) {
 		name, namespace := acctest.Name(t, "node"), c.Namespace(t)
 		c.Node(t, acctest.Node{Name: name})
-		p := c.Pod(t, namespace, "done", name, nil)
-		p.Status.Phase = corev1.PodSucceeded
-		if _, err := c.Admin.CoreV1().Pods(namespace).UpdateStatus(t.Context(), p, metav1.UpdateOptions{}); err != nil {
-			t.Fatal(err)
+		for _, job := range []string{"", "nightly-1", "nightly-2", "nightly-3"} {
+			p := c.Pod(t, namespace, "done"+job, name, func(p *corev1.Pod) {
+				if job != "" {
+					p.OwnerReferences = []metav1.OwnerReference{{APIVersion: "batch/v1", Kind: "Job", Name: job, UID: types.UID(job), Controller: new(true)}}
+				}
+			})
+			p.Status.Phase = corev1.PodSucceeded
+			if _, err := c.Admin.CoreV1().Pods(namespace).UpdateStatus(t.Context(), p, metav1.UpdateOptions{}); err != nil {
+				t.Fatal(err)
+			}
 		}
-		d := terraform(t, c).Plan(t, newInstance(), map[string]any{
+		tf, i, config := terraform(t, c), newInstance(), map[string]any{
 			"node_name": name, "taints": acctest.Objects(t, "dedicated=gpu:NoExecute"),
 			"evictions": map[string]any{"max_pods": 0, "max_lost": 0, "max_pending": 0, "protected_namespaces": []string{namespace}},
-		}).Diagnostics
-		if d.Errors() != "" || !strings.Contains(d.Warnings(), "deletes 1 completed pod") {
-			t.Errorf("errors %q, warnings %q", d.Errors(), d.Warnings())
+		}
+		if d := tf.Plan(t, i, config).Diagnostics; d.Errors() != "" || !strings.Contains(d.Warnings(), "deletes 4 completed pods") {
+			t.Errorf("plan: errors %q, warnings %q", d.Errors(), d.Warnings())
+		}
+		if d := tf.Apply(t, i, config); d.Errors() != "" {
+			t.Errorf("apply: errors %q", d.Errors())
 		}
 	})
 }

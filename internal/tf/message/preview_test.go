@@ -145,6 +145,8 @@ func TestPreview_goldensOfSituations(t *testing.T) {
 		c.Nodes["worker-2"].Unschedulable = true
 		return c
 	}
+	back, patientDaemon := aCluster().node("worker-2", 8).pods("worker-1", "ops/Deployment/agent", 2, 1, selecting("host", "worker-1"), tolerating(corev1.Toleration{Key: corev1.TaintNodeUnschedulable, Operator: "Exists"})).
+		pods("worker-1", "shop/Deployment/web", 1, 1), aCluster().node("worker-2", 8).pods("worker-1", "platform/DaemonSet/logs", 1, 1, pinned, patient)
 	machines.Comes = []placement.Coming{{Node: &snapshot.Node{Name: "new", Labels: map[string]string{"pool": "gpu"}}, Of: `MachineSet "gpu-a"`}}
 	few := machines
 	few.Comes = []placement.Coming{{Node: &snapshot.Node{Name: "new", Labels: map[string]string{"pool": "gpu"}, Allocatable: &snapshot.Resources{MilliCPU: 1500, Memory: 1 << 40, Pods: 9}}, Of: `MachineSet "gpu-a"`, Count: 2}}
@@ -192,6 +194,8 @@ func TestPreview_goldensOfSituations(t *testing.T) {
 		"preempted-pending": {aCluster().node("worker-2", 4).pods("worker-1", "pay/Deployment/core", 1, 3, urgent).pods("worker-2", "prod/Deployment/calm", 1, 2).pods("worker-2", "prod/one-off", 1, 1), gpu, "", false},
 		"again":             {again(), gpu, "", false},
 		"again-or-not":      {aCluster().node("worker-2", 8).pods("worker-1", "ml/Deployment/serving", 3, 1, patient), gpu, "", false},
+		"again-of-a-daemon": {patientDaemon, gpu, "", false},
+		"again-in-a-drain":  {back, drain, "drain", false},
 		"everything":        {mixed, gpu, "", false},
 		"drained":           {mixed, drain, "drain", false},
 		"deleted":           {mixed, deleting, "deleted", false},

@@ -270,12 +270,16 @@ func (c *census) perhaps() string {
 	return "depends on order"
 }
 
-// again words why replacements are evicted again.
+// again words why replacements are evicted again, or are on nodes that should have none.
 func (c *census) again() string {
-	if c.Summary.Again.Min == 0 {
-		return "maybe on a tainted node"
+	node := "tainted"
+	if c.Summary.Drained > 0 {
+		node = "drained"
 	}
-	return "recreated on a tainted node"
+	if c.Summary.Again.Min == 0 {
+		return "maybe on a " + node + " node"
+	}
+	return "recreated on a " + node + " node"
 }
 
 func (c *census) noNode() string {

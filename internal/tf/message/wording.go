@@ -272,7 +272,10 @@ func Asides(s Subject, report *eviction.Report) []string {
 	if slices.ContainsFunc(report.Pods, gated) {
 		out = append(out, "To make MAYBE certain, set comparison_operators in the provider block.")
 	}
-	if total.Again.Max > 0 {
+	switch {
+	case total.Again.Max > 0 && total.Drained > 0:
+		out = append(out, "Pods that tolerate "+corev1.TaintNodeUnschedulable+" return to drained nodes. Remove this toleration, or add a NoSchedule taint that they do not tolerate.")
+	case total.Again.Max > 0:
 		out = append(out, "To stop repeated evictions, leave out tolerationSeconds or add an untolerated NoSchedule taint.")
 	}
 	if hedges.pods > 0 {
@@ -346,7 +349,11 @@ func effect(total eviction.Summary, report *eviction.Report) string {
 	add(total.Refused, "not created")
 	add(total.Unplaced, pending)
 	add(report.Outcome().Others.Caused(), "pending of other resources")
-	add(total.Again, "evicted repeatedly")
+	if total.Drained > 0 {
+		add(total.Again, "back on drained nodes")
+	} else {
+		add(total.Again, "evicted repeatedly")
+	}
 	add(total.Preempted, "preempted elsewhere")
 	add(exactly(beyond(report)), "beyond a PodDisruptionBudget")
 	add(exactly(total.Daemons), "of DaemonSets")
