@@ -18,7 +18,8 @@ const seed = 29
 
 // Outcome is where the replacements of all evicted pods go, together. It is simulated when it is first
 // asked for, with the verdicts that the report has by then, and not at all where nothing comes for an
-// evicted pod and no Pending pod may preempt others. Pods whose outcome is unknown are evicted in some orders and keep their room in others.
+// evicted pod and no Pending pod may preempt others. Pods whose outcome is unknown are evicted in some orders and keep
+// their room in others.
 func (r *Report) Outcome() *placement.Outcome {
 	if r.outcome == nil {
 		return &placement.Outcome{}
@@ -46,7 +47,8 @@ func (e *evaluation) simulating(r *Report) {
 // crowds reports whether a Pending pod may preempt others: once pods are evicted that kept it away by their rules, it may find a node
 // where it does.
 func (e *evaluation) crowds(r *Report) bool {
-	return (len(r.Ended) > 0 || slices.ContainsFunc(r.Evicted(), func(p *snapshot.Pod) bool { return !p.Completed })) && slices.ContainsFunc(e.snapshot.Waiting, func(p *snapshot.Pod) bool {
+	evicts := len(r.Ended) > 0 || slices.ContainsFunc(r.Evicted(), func(p *snapshot.Pod) bool { return !p.Completed })
+	return evicts && slices.ContainsFunc(e.snapshot.Waiting, func(p *snapshot.Pod) bool {
 		d := p.Requests()
 		return !p.Gated && !p.Terminating && !d.Patient && d.Scheduler == ""
 	})
@@ -95,8 +97,8 @@ func (r *Report) Placement(v PodVerdict) string {
 }
 
 // again words where all replacements are placed in vain.
-func again(v PodVerdict) string {
-	if v.Verdict == Drained {
+func again(g *placement.Group) string {
+	if g.OnDrained {
 		return "; its replacement is placed on a drained node"
 	}
 	return "; its replacement is placed on a node that evicts it again"
@@ -113,7 +115,7 @@ func (r *Report) Why(v PodVerdict) string {
 	case g.Lost().Max > 0:
 		return v.Reason + "; its Job may fail, since preemption may evict more of its pods"
 	case g.AllAgain():
-		return v.Reason + again(v)
+		return v.Reason + again(g)
 	case g.Fate == placement.Fits:
 		return v.Reason
 	case g.Fate == placement.DependsOnOrder && g.PolicyUnknown:

@@ -96,3 +96,22 @@ func (w world) simulateTaints(taints ...string) *Outcome {
 	}
 	return New(w.Snapshot, change, false).Simulate(evicted, Orders, 1)
 }
+
+// A pod that a drain evicts tolerates another taint for some seconds, or the cordon: what empties its new node differs.
+func TestSimulate_tellsDrainedNodesFromThoseThatEvictAgain(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		tolerates corev1.Toleration
+		drained   bool
+	}{
+		"the cordon":    {exists(corev1.TaintNodeUnschedulable, corev1.TaintEffectNoSchedule), true},
+		"another taint": {lasting("broken", 300), false},
+	} {
+		w := newWorld(node("n1"), node("n2", "broken:NoExecute")).run(replicas("web", "n1", 1, tolerating(tt.tolerates))...)
+		out := New(w.Snapshot, Scenario{Drained: map[string]bool{"n1": true}}, false).Simulate(w.evictAll("n1"), Orders, 1)
+		web, group := out.of(t, "web"), out.Of(w.named(t, "web-0"))
+		if out.Again != exactly(1) || out.OnDrained != tt.drained || web.OnDrained != tt.drained || group.OnDrained != tt.drained || Join(out, out).OnDrained != tt.drained {
+			t.Errorf("it tolerates %s: again %v, on a drained node %t, %t of the workload", name, out.Again, out.OnDrained, web.OnDrained)
+		}
+	}
+}

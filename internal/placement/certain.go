@@ -64,7 +64,8 @@ func (s *simulation) enough(orders int) int {
 
 // certain reports whether it is proved of every pod to place that it finds a node, and is created, in each order or in
 // none. The node is the first one that is asked for at the moment of its creation: room only grows from moment to
-// moment, where no node from which pods are evicted takes others. Then no pod preempts another or is delayed, and a StatefulSet waits for none.
+// moment, where no node from which pods are evicted takes others. Then no pod preempts another or is delayed, and a
+// StatefulSet waits for none.
 func (s *simulation) certain() bool {
 	if len(s.nominated) > 0 || s.refillsNow() || s.anySetWaits() || !s.allCreated() {
 		return false
@@ -105,7 +106,8 @@ func (c *class) independent() bool {
 	return c.podRules == nil && len(c.ports) == 0 && c.attached == nil && c.search.open == nil
 }
 
-// mayReturn reports whether pods of a class find a node that evicts them again, or that is drained: how many do is a matter of the order.
+// mayReturn reports whether pods of a class find a node that evicts them again, or that is drained: how many do is a matter
+// of the order.
 func (s *simulation) mayReturn(c *class) bool {
 	for i, p := range s.places {
 		if s.empties(p, c.scheduling.Tolerations) && s.static(c.search, int32(i)) {

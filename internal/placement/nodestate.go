@@ -41,8 +41,8 @@ type occupant struct {
 	pod *snapshot.Pod
 	// replacement is set for one that was placed.
 	replacement *replacement
-	// leaving is set for one that is evicted and has not terminated, victim beside it where preemption has evicted it, nominee for one that is bound once others have: its
-	// room is taken, and on other nodes it does not count.
+	// leaving is set for one that is evicted and has not terminated, victim beside it where preemption has evicted it. nominee
+	// is set for one that is bound once others have terminated: its room is taken, and on other nodes it does not count.
 	leaving, victim, nominee bool
 }
 

@@ -5,9 +5,65 @@ package placement
 
 import (
 	"cmp"
+	"maps"
 	"math"
 	"slices"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
 )
+
+// try tries the orders. One that reaches the limit counts only if it is the first.
+func (s *simulation) try(orders int, seed uint64) *Outcome {
+	f, out, victims := s.Finder, &Outcome{Wanted: orders}, map[*snapshot.Pod]int{}
+	for out.Orders < orders && (out.Orders == 0 || !s.spent()) {
+		s.run(seed, out.Orders)
+		s.without(seed, out.Orders)
+		if s.cut && out.Orders > 0 {
+			break
+		}
+		s.collect(out, victims)
+		out.Orders++
+		out.Cut = s.cut
+	}
+	s.prove()
+	out.Gone, out.UnreadJobs = make(map[*snapshot.Pod]bool, len(s.failures.lost)), s.failures.unread
+	for pod, n := range s.failures.lost {
+		out.Gone[pod] = n == out.Orders
+	}
+	out.UnmodelledStorage = s.unmodelledStorage()
+	out.UnmodelledQuotas, out.UnknownQuotas = slices.Sorted(maps.Keys(s.quotas.unmodelled)), f.snapshot.Quotas == nil
+	out.UnmodelledRanges, out.UnknownRanges = slices.Sorted(maps.Keys(s.unmodelledRanges)), f.snapshot.LimitRanges == nil
+	out.UnknownClasses, out.Certain = s.unknownClasses, s.proved
+	if out.Others.Replacements = s.elsewhere(); out.Others.Replacements == 0 {
+		out.Others = Others{}
+	}
+	out.groups = make(map[*snapshot.Pod]*Group, s.fixed)
+	for _, r := range s.replacements[:s.fixed] {
+		out.UnknownVolumeLimits = out.UnknownVolumeLimits || r.class.attached != nil && f.snapshot.Attachments.Unread()
+		if r.group != nil {
+			out.groups[r.pod] = r.group
+			r.group.judge()
+		}
+	}
+	s.workloadsOf(out)
+	for pod, n := range victims {
+		out.Victims = append(out.Victims, Victim{pod, f.snapshot.Owner(pod), n, out.Orders})
+	}
+	slices.SortFunc(out.Victims, func(a, b Victim) int { return a.Pod.Compare(b.Pod) })
+	out.Unread = slices.SortedFunc(maps.Keys(s.unread), (*snapshot.Pod).Compare)
+	out.Preferring = s.preferring(out)
+	return out
+}
+
+// workloadsOf gives an outcome those with evicted or preempted pods.
+func (s *simulation) workloadsOf(out *Outcome) {
+	for _, w := range s.workloads {
+		if w.seen {
+			out.Workloads, out.OnDrained = append(out.Workloads, w.WorkloadOutcome), out.OnDrained || w.OnDrained
+		}
+	}
+	slices.SortFunc(out.Workloads, func(a, b WorkloadOutcome) int { return a.Compare(b.WorkloadKey) })
+}
 
 // run tries one order. The first one takes pods as they are given, those that wait before all
 // others; every other shuffles them, and half of these the pods that wait among them.

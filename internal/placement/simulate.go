@@ -82,6 +82,8 @@ type Outcome struct {
 	// Refused counts the latter alone, and Unplaced the Missing ones without them. Again counts the Placed
 	// ones whose node evicts them again, since they tolerate a taint of it for some seconds only, or is drained.
 	Placed, Pending, NotCreated, Missing, Refused, Unplaced, Preempted, Again Range
+	// OnDrained is set where some of the Again ones are on drained nodes in some order.
+	OnDrained bool
 	// Arriving counts the Missing pods that nodes take which the change brings, once these are there, and Staying the others.
 	Arriving, Staying Range
 	// Lost counts the pods that nothing recreates because of preemption: victims without a controller or with one that may
@@ -178,6 +180,7 @@ func Join(outcomes ...*Outcome) *Outcome {
 		out.Placed, out.Pending, out.NotCreated = out.Placed.Plus(o.Placed), out.Pending.Plus(o.Pending), out.NotCreated.Plus(o.NotCreated)
 		out.Missing, out.Preempted = out.Missing.Plus(o.Missing), out.Preempted.Plus(o.Preempted)
 		out.Refused, out.Unplaced, out.Again = out.Refused.Plus(o.Refused), out.Unplaced.Plus(o.Unplaced), out.Again.Plus(o.Again)
+		out.OnDrained = out.OnDrained || o.OnDrained
 		out.Arriving, out.Staying = out.Arriving.Plus(o.Arriving), out.Staying.Plus(o.Staying)
 		out.Lost, out.Deleted, out.UnreadJobs = out.Lost.Plus(o.Lost), out.Deleted.Plus(o.Deleted), out.UnreadJobs || o.UnreadJobs
 		for pod, always := range o.Gone {
@@ -235,6 +238,8 @@ type Group struct {
 	PolicyUnknown bool
 	// UnknownVolumes is set where nothing is known of the volumes of a generic ephemeral one.
 	UnknownVolumes bool
+	// OnDrained is that of an Outcome.
+	OnDrained bool
 
 	size, placed, again, lost int
 	all, allAgain, allLost    Range
@@ -293,6 +298,8 @@ type WorkloadOutcome struct {
 	Placed, Pending, NotCreated Range
 	// Missing, Refused, Unplaced and Again count as those of an Outcome do.
 	Missing, Refused, Unplaced, Again Range
+	// OnDrained is that of an Outcome.
+	OnDrained bool
 	// Lost and Deleted count as those of an Outcome do, JobFails is set where some of them are those of a Job that fails by
 	// preemption.
 	Lost, Deleted Range
@@ -326,7 +333,7 @@ func (w *WorkloadOutcome) join(other *WorkloadOutcome) {
 	w.Missing, w.AllPending, w.Delayed, w.Preempted = w.Missing.Plus(other.Missing), w.AllPending.Plus(other.AllPending), w.Delayed.Plus(other.Delayed), w.Preempted.Plus(other.Preempted)
 	w.Proved += other.Proved
 	w.Arriving, w.Staying = w.Arriving.Plus(other.Arriving), w.Staying.Plus(other.Staying)
-	w.PolicyUnknown = w.PolicyUnknown || other.PolicyUnknown
+	w.PolicyUnknown, w.OnDrained = w.PolicyUnknown || other.PolicyUnknown, w.OnDrained || other.OnDrained
 	w.Refused, w.Unplaced, w.Refusal = w.Refused.Plus(other.Refused), w.Unplaced.Plus(other.Unplaced), cmp.Or(w.Refusal, other.Refusal)
 	w.Again, w.Lost, w.Deleted, w.JobFails = w.Again.Plus(other.Again), w.Lost.Plus(other.Lost), w.Deleted.Plus(other.Deleted), w.JobFails || other.JobFails
 	if w.Reason == "" {
@@ -344,52 +351,4 @@ func (w *WorkloadOutcome) Fate() Fate {
 	default:
 		return Fits
 	}
-}
-
-// try tries the orders. One that reaches the limit counts only if it is the first.
-func (s *simulation) try(orders int, seed uint64) *Outcome {
-	f, out, victims := s.Finder, &Outcome{Wanted: orders}, map[*snapshot.Pod]int{}
-	for out.Orders < orders && (out.Orders == 0 || !s.spent()) {
-		s.run(seed, out.Orders)
-		s.without(seed, out.Orders)
-		if s.cut && out.Orders > 0 {
-			break
-		}
-		s.collect(out, victims)
-		out.Orders++
-		out.Cut = s.cut
-	}
-	s.prove()
-	out.Gone, out.UnreadJobs = make(map[*snapshot.Pod]bool, len(s.failures.lost)), s.failures.unread
-	for pod, n := range s.failures.lost {
-		out.Gone[pod] = n == out.Orders
-	}
-	out.UnmodelledStorage = s.unmodelledStorage()
-	out.UnmodelledQuotas, out.UnknownQuotas = slices.Sorted(maps.Keys(s.quotas.unmodelled)), f.snapshot.Quotas == nil
-	out.UnmodelledRanges, out.UnknownRanges = slices.Sorted(maps.Keys(s.unmodelledRanges)), f.snapshot.LimitRanges == nil
-	out.UnknownClasses, out.Certain = s.unknownClasses, s.proved
-	if out.Others.Replacements = s.elsewhere(); out.Others.Replacements == 0 {
-		out.Others = Others{}
-	}
-	out.groups = make(map[*snapshot.Pod]*Group, s.fixed)
-	for _, r := range s.replacements[:s.fixed] {
-		out.UnknownVolumeLimits = out.UnknownVolumeLimits || r.class.attached != nil && f.snapshot.Attachments.Unread()
-		if r.group != nil {
-			out.groups[r.pod] = r.group
-			r.group.judge()
-		}
-	}
-	for _, w := range s.workloads {
-		if w.seen {
-			out.Workloads = append(out.Workloads, w.WorkloadOutcome)
-		}
-	}
-	slices.SortFunc(out.Workloads, func(a, b WorkloadOutcome) int { return a.Compare(b.WorkloadKey) })
-	for pod, n := range victims {
-		out.Victims = append(out.Victims, Victim{pod, f.snapshot.Owner(pod), n, out.Orders})
-	}
-	slices.SortFunc(out.Victims, func(a, b Victim) int { return a.Pod.Compare(b.Pod) })
-	out.Unread = slices.SortedFunc(maps.Keys(s.unread), (*snapshot.Pod).Compare)
-	out.Preferring = s.preferring(out)
-	return out
 }

@@ -205,9 +205,11 @@ func (s *simulation) countPlaced(r *replacement, w *tally) {
 	if r.delayed {
 		w.delayed++
 	}
-	again := s.empties(s.places[r.node], r.class.scheduling.Tolerations)
+	node := s.places[r.node]
+	again := s.empties(node, r.class.scheduling.Tolerations)
 	if again {
 		w.again++
+		w.OnDrained = w.OnDrained || node.drained
 	}
 	if r.group == nil {
 		return
@@ -215,6 +217,7 @@ func (s *simulation) countPlaced(r *replacement, w *tally) {
 	r.group.placed++
 	if again {
 		r.group.again++
+		r.group.OnDrained = r.group.OnDrained || node.drained
 	}
 }
 

@@ -272,10 +272,7 @@ func (c *census) perhaps() string {
 
 // again words why replacements are evicted again, or are on nodes that should have none.
 func (c *census) again() string {
-	node := "tainted"
-	if c.Summary.Drained > 0 {
-		node = "drained"
-	}
+	node := map[bool]string{true: "drained", false: "tainted"}[c.Outcome.OnDrained]
 	if c.Summary.Again.Min == 0 {
 		return "maybe on a " + node + " node"
 	}

@@ -273,7 +273,7 @@ func Asides(s Subject, report *eviction.Report) []string {
 		out = append(out, "To make MAYBE certain, set comparison_operators in the provider block.")
 	}
 	switch {
-	case total.Again.Max > 0 && total.Drained > 0:
+	case total.Again.Max > 0 && report.Outcome().OnDrained:
 		out = append(out, "Pods that tolerate "+corev1.TaintNodeUnschedulable+" return to drained nodes. Remove this toleration, or add a NoSchedule taint that they do not tolerate.")
 	case total.Again.Max > 0:
 		out = append(out, "To stop repeated evictions, leave out tolerationSeconds or add an untolerated NoSchedule taint.")
@@ -349,7 +349,7 @@ func effect(total eviction.Summary, report *eviction.Report) string {
 	add(total.Refused, "not created")
 	add(total.Unplaced, pending)
 	add(report.Outcome().Others.Caused(), "pending of other resources")
-	if total.Drained > 0 {
+	if report.Outcome().OnDrained {
 		add(total.Again, "back on drained nodes")
 	} else {
 		add(total.Again, "evicted repeatedly")
