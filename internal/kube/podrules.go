@@ -5,6 +5,7 @@ package kube
 
 import (
 	"encoding/binary"
+	"strconv"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -34,6 +35,9 @@ func (s *slimmer) rulesOf(spec *corev1.PodSpec) *snapshot.PodRules {
 	}
 	for i := range spec.Containers {
 		s.appendPorts(spec.Containers[i].Ports)
+	}
+	for _, disk := range snapshot.DisksOf(spec) {
+		s.key = append(strconv.AppendBool(append(s.key, 'd'), disk.ReadOnly), disk.Name...)
 	}
 	if len(s.key) == 0 {
 		return nil

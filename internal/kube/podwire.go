@@ -67,8 +67,9 @@ var (
 	resourceFields = whole(2)
 	// name, ports, restartPolicy; limits and requests of resources.
 	containerFields = whole(1, 6, 24).with(8, whole(1, 2))
-	// emptyDir and persistentVolumeClaim of the source, and that there is ephemeral.
-	volumeFields = whole().filled(2, whole(2, 10).with(29, whole()))
+	// emptyDir, gcePersistentDisk, awsElasticBlockStore, iscsi, persistentVolumeClaim and rbd of the source, and that there is
+	// cinder, azureDisk, portworxVolume or ephemeral.
+	volumeFields = whole().filled(2, whole(2, 3, 4, 8, 10, 11).with(13, whole()).with(22, whole()).with(24, whole()).with(29, whole()))
 	// terminationGracePeriodSeconds, activeDeadlineSeconds, nodeSelector, nodeName, affinity, schedulerName, tolerations, priorityClassName, priority, preemptionPolicy, overhead,
 	// topologySpreadConstraints, schedulingGates, resourceClaims, resources; volumes, containers, initContainers.
 	specFields = whole(4, 5, 7, 10, 18, 19, 22, 24, 25, 31, 32, 33, 38, 39, 40).filled(1, volumeFields).with(2, containerFields).with(20, containerFields)

@@ -103,7 +103,7 @@ func (r *replacement) independent() bool {
 
 // independent reports whether requests and what nodes are alone decide which nodes take pods of a class.
 func (c *class) independent() bool {
-	return c.podRules == nil && len(c.ports) == 0 && c.attached == nil && c.search.open == nil
+	return c.podRules == nil && c.needs.empty() && c.attached == nil && c.search.open == nil
 }
 
 // mayReturn reports whether pods of a class find a node that evicts them again, or that is drained: how many do is a matter

@@ -32,7 +32,7 @@ type class struct {
 	search     *nodeSearch
 	scheduling *snapshot.Scheduling
 	demand     *snapshot.Demand
-	ports      []snapshot.HostPort
+	needs      holdings
 	attached   *attached
 	// podRules are what relates it to other pods, nil for nothing.
 	podRules *podRules
@@ -56,7 +56,7 @@ func (s *simulation) classOf(pod *snapshot.Pod, scheduling *snapshot.Scheduling,
 	if !known {
 		c = &class{search: key.search, scheduling: scheduling, demand: key.demand, attached: key.attached}
 		if pod.Rules != nil {
-			c.ports = pod.Rules.Ports
+			c.needs = holdings{pod.Rules.Ports, pod.Rules.Disks}
 		}
 		if len(scheduling.Forbidden) > 0 {
 			c.forbidden = &Refusal{Namespace: Forbidden(pod, scheduling)}
@@ -130,7 +130,7 @@ func (s *simulation) ask(c *class, i int32) answer {
 		}
 		return unschedulable
 	}
-	if n.portTaken(c.ports) {
+	if _, taken := n.taken(c); taken {
 		return unschedulable
 	}
 	if _, final, lacks := n.short(c.demand); lacks {
@@ -165,8 +165,8 @@ func (s *simulation) obstacle(c *class, i int32) (o obstacle, free int64, refuse
 		return o, 0, true
 	}
 	n := s.state(i)
-	if n.portTaken(c.ports) {
-		return obstacle{kind: byPort}, 0, true
+	if by, taken := n.taken(c); taken {
+		return obstacle{kind: by}, 0, true
 	}
 	if short, _, lacks := n.short(c.demand); lacks {
 		return obstacle{kind: byShortage, key: string(short.resource)}, max(short.free, 0), true

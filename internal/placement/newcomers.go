@@ -225,7 +225,7 @@ func (n *newcomers) find(c *class) *newcomer {
 func (n *newcomers) open(kind int) *newcomer {
 	n.opened[kind]++
 	one := &newcomer{place: n.arrivals()[kind], nodeState: n.templates[kind]}
-	one.others, one.ports, one.attachedTo = slices.Clone(one.others), slices.Clone(one.ports), one.clone()
+	one.others, one.holdings, one.attachedTo = slices.Clone(one.others), one.copied(), one.clone()
 	n.nodes = append(n.nodes, one)
 	return one
 }
@@ -238,7 +238,7 @@ func (n *newcomers) takes(one *newcomer, c *class) bool {
 			_, n.refused[c.search][kind] = n.refuses(c.search, p)
 		}
 	}
-	if n.refused[c.search][one.index-len(n.places)] || one.portTaken(c.ports) || one.full(one.limits, c.attached) != nil {
+	if _, taken := one.taken(c); taken || n.refused[c.search][one.index-len(n.places)] || one.full(one.limits, c.attached) != nil {
 		return false
 	}
 	_, _, lacks := one.short(c.demand)

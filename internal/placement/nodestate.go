@@ -25,7 +25,7 @@ type nodeState struct {
 	balanced int64
 	// others are in the order in which the node has them.
 	others []int64
-	ports  []snapshot.HostPort
+	holdings
 	attachedTo
 	// soft is set where the node has soft taints.
 	soft bool
@@ -75,7 +75,7 @@ func (s *simulation) change(i int32) *nodeState {
 	n := s.state(i)
 	if !n.changed {
 		s.touched = append(s.touched, touched{i, *n})
-		n.changed, n.others, n.ports, n.attachedTo = true, slices.Clone(n.others), slices.Clone(n.ports), n.clone()
+		n.changed, n.others, n.holdings, n.attachedTo = true, slices.Clone(n.others), n.copied(), n.clone()
 	}
 	return n
 }
@@ -135,16 +135,8 @@ func (n *nodeState) hold(p *place, o occupant, times int64) {
 			}
 		}
 	}
-	rules := o.rules()
-	if rules == nil {
-		return
-	}
-	for _, port := range rules.Ports {
-		if times > 0 {
-			n.ports = append(n.ports, port)
-		} else if at := slices.Index(n.ports, port); at >= 0 {
-			n.ports = slices.Delete(n.ports, at, at+1)
-		}
+	if rules := o.rules(); rules != nil {
+		n.holdings.hold(rules, times)
 	}
 }
 
@@ -236,15 +228,4 @@ func (n *nodeState) hasRoom(asks *snapshot.Resources) bool {
 		(asks.MilliCPU <= 0 || asks.MilliCPU <= has.MilliCPU-n.milliCPU) &&
 		(asks.Memory <= 0 || asks.Memory <= has.Memory-n.memory) &&
 		(asks.EphemeralStorage <= 0 || asks.EphemeralStorage <= has.EphemeralStorage-n.ephemeral)
-}
-
-// portTaken reports whether a pod on a node has a port that a pod needs
-// (k8s.io/kubernetes v1.37.2 pkg/scheduler/framework/plugins/nodeports/node_ports.go).
-func (n *nodeState) portTaken(wants []snapshot.HostPort) bool {
-	for _, used := range n.ports {
-		if slices.ContainsFunc(wants, used.Conflicts) {
-			return true
-		}
-	}
-	return false
 }

@@ -31,6 +31,7 @@ const (
 	bySelector
 	byAffinity
 	byPort
+	byDisk
 	byShortage
 	byVolumeLimit
 	byDriver
@@ -259,7 +260,7 @@ func (o obstacle) brief() string {
 		return o.key
 	}
 	return map[kind]string{
-		byTaint: "taint", byCordon: "cordon", byDrain: "drain", bySelector: "selector", byAffinity: "affinity", byPort: "host port", bySpread: "spread",
+		byTaint: "taint", byCordon: "cordon", byDrain: "drain", bySelector: "selector", byAffinity: "affinity", byPort: "host port", byDisk: "disk", bySpread: "spread",
 		byVolumeLimit: "volume limit", byDriver: "CSI driver", byFreeVolume: "volume", byTopology: "topology", byCapacity: "storage capacity", byOpenClaim: "claim", byClaim: "claim", byPodAffinity: "pod affinity", byPodAntiAffinity: "anti-affinity", byAntiAffinityOfPods: "anti-affinity", byVolume: "volume",
 	}[o.kind]
 }
@@ -308,7 +309,7 @@ func (o obstacle) phrase(many bool, d *snapshot.Demand, most int64) string {
 		return verb("does", "do") + " not match its node affinity"
 	case byVolume:
 		return verb("is", "are") + " not where its volume is"
-	case byPort, byVolumeLimit, byDriver, byClaim, bySpread, byPodAffinity, byPodAntiAffinity, byAntiAffinityOfPods:
+	case byPort, byDisk, byVolumeLimit, byDriver, byClaim, bySpread, byPodAffinity, byPodAntiAffinity, byAntiAffinityOfPods:
 		return o.besides(verb)
 	case byFreeVolume, byTopology, byCapacity, byOpenClaim:
 		return o.storage(verb)
@@ -332,6 +333,8 @@ func (o obstacle) besides(verb func(one, more string) string) string {
 	switch o.kind {
 	case byPort:
 		return verb("has", "have") + " its host port in use"
+	case byDisk:
+		return verb("has", "have") + " its disk in use"
 	case byVolumeLimit:
 		return verb("attaches", "attach") + " no more volumes of " + o.key
 	case byDriver:

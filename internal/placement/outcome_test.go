@@ -240,7 +240,7 @@ func TestPreemption_spendsNothingOnPodsThatAreDisrupted(t *testing.T) {
 func TestObstacle_wordsHowPodsKeepAnotherAway(t *testing.T) {
 	t.Parallel()
 	for kind, want := range map[kind][2]string{
-		byPort: {"has its host port in use", "have its host port in use"}, bySpread: {"does not match its topology spread", "do not match its topology spread"},
+		byPort: {"has its host port in use", "have its host port in use"}, byDisk: {"has its disk in use", "have its disk in use"}, bySpread: {"does not match its topology spread", "do not match its topology spread"},
 		byPodAffinity: {"does not match its pod affinity", "do not match its pod affinity"}, byPodAntiAffinity: {"does not match its pod anti-affinity", "do not match its pod anti-affinity"},
 		byAntiAffinityOfPods: {"has pods with an anti-affinity to it", "have pods with an anti-affinity to it"},
 	} {

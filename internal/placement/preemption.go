@@ -122,7 +122,7 @@ func (s *simulation) trial(c *class, i int32) *trial {
 	t := &trial{simulation: s, class: c, node: i}
 	if c.podRules == nil {
 		n := *s.state(i)
-		n.others, n.ports, n.attachedTo = slices.Clone(n.others), slices.Clone(n.ports), n.clone()
+		n.others, n.holdings, n.attachedTo = slices.Clone(n.others), n.copied(), n.clone()
 		t.alone = &n
 	}
 	return t
@@ -152,7 +152,8 @@ func (t *trial) fits() bool {
 	}
 	t.work++
 	_, _, lacks := t.alone.short(t.class.demand)
-	return !lacks && !t.alone.portTaken(t.class.ports) && t.alone.full(t.places[t.node].limits, t.class.attached) == nil
+	_, taken := t.alone.taken(t.class)
+	return !lacks && !taken && t.alone.full(t.places[t.node].limits, t.class.attached) == nil
 }
 
 // dryRun finds the fewest pods of a node that must go for a pod of a class: all of a lower

@@ -81,7 +81,7 @@ func (s *simulation) holds(p *place, c *class) int64 {
 	for i := range d.Asks.Others {
 		n = min(n, max(s.free(p, respected, d.Asks.Others[i].Name), 0)/max(d.Asks.Others[i].Value, 1))
 	}
-	if len(c.ports) > 0 {
+	if c.needs.excludes() {
 		n = min(n, 1)
 	}
 	return n

@@ -239,7 +239,7 @@ func (s *simulation) sameAsFromScratch(t *rapid.T, i int32) {
 		want.attach(p.limits, s.attachments.of(o.pod), 1)
 	}
 	got := s.state(i)
-	if got.milliCPU != want.milliCPU || got.memory != want.memory || got.pods != want.pods || len(got.ports) != len(want.ports) || !sameVolumes(got, &want) {
+	if got.milliCPU != want.milliCPU || got.memory != want.memory || got.pods != want.pods || len(got.ports) != len(want.ports) || len(got.disks) != len(want.disks) || !sameVolumes(got, &want) {
 		t.Fatalf("%s holds %+v, want %+v", p.node.Name, *got, want)
 	}
 	if got.milliCPU > p.has.MilliCPU || got.memory > p.has.Memory || got.pods > p.has.Pods {

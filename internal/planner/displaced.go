@@ -28,7 +28,18 @@ type Displaced struct {
 	Hold string
 	// Shortened is set where nothing goes: an entry that stays lasts for a shorter time.
 	Shortened bool
+	// Placement is where the pod that comes for it fits if it came alone, and Crowded is set where not all pods of its
+	// rollout may find room together.
 	placement.Placement
+	Crowded bool
+}
+
+// Displacement is the pods whose places steps take, and what the rollouts of those steps come to that restart them.
+type Displacement struct {
+	Pods   []Displaced
+	Rolled []RolledWorkload
+	// Missing is how many new pods of all of these rollouts no node takes.
+	Missing placement.Range
 }
 
 // Lasts is for how long all of the taints are tolerated from now on.
@@ -58,19 +69,26 @@ func (d Displaced) AtOnce() bool {
 	})
 }
 
-// Displacing reports whether a step restarts pods that lose their places by it.
-func Displacing(s Step, displaced []Displaced) bool {
-	return slices.ContainsFunc(displaced, func(d Displaced) bool { return !d.Shortened && slices.Contains(s.Pods, d.Pod) })
+// By reports whether a step restarts pods that lose their places by it.
+func (d Displacement) By(step Step) bool {
+	return slices.ContainsFunc(d.Pods, func(one Displaced) bool { return !one.Shortened && slices.Contains(step.Pods, one.Pod) })
 }
 
 // PodsLosingTolerations returns the pods whose places those steps take that take tolerations away
 // or shorten them, with the taints of the nodes as the steps before them leave them.
-func PodsLosingTolerations(s *snapshot.Snapshot, steps []Step, comparison eviction.Comparison) []Displaced {
-	var out []Displaced
+func PodsLosingTolerations(s *snapshot.Snapshot, steps []Step, comparison eviction.Comparison) Displacement {
+	var out Displacement
 	taints := map[string][]corev1.Taint{}
 	for _, step := range steps {
 		maps.Copy(taints, step.Taints())
-		out = append(out, displaces(s, step, taints, comparison)...)
+		out.Pods = append(out.Pods, displaces(s, step, taints, comparison)...)
+	}
+	out.Rolled, out.Missing = rollsAfter(s, steps, comparison, func(step Step) bool { return step.replaces() && out.By(step) })
+	for i := range out.Pods {
+		d := &out.Pods[i]
+		d.Crowded = slices.ContainsFunc(out.Rolled, func(r RolledWorkload) bool {
+			return r.Missing.Max > 0 && slices.Contains(r.Workload.Pods, snapshot.WorkloadKey{Namespace: d.Pod.Namespace, Owner: d.Owner})
+		})
 	}
 	return out
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/toleration"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/workload"
 )
 
 // The pod a1 runs on the node a, which carries taints; the node b carries none
@@ -32,7 +33,7 @@ func TestDisplaces_podsThatLoseTolerationsImmediately(t *testing.T) {
 		want                         []string
 	}{
 		"a Deployment's pod goes to another node": {taints: []string{"x=1:NoExecute"}, list: []string{"*x=1:NoExecute"}, want: []string{"a1 x=1:NoExecute -1 elsewhere"}},
-		"or to none":                              {taints: []string{"x=1:NoExecute"}, elsewhere: []string{"y:NoSchedule"}, list: []string{"*x=1:NoExecute"}, want: []string{"a1 x=1:NoExecute -1"}},
+		"or to none":                              {taints: []string{"x=1:NoExecute"}, elsewhere: []string{"y:NoSchedule"}, list: []string{"*x=1:NoExecute"}, want: []string{"a1 x=1:NoExecute -1 crowded"}},
 		"one under NoSchedule too":                {taints: []string{"x=1:NoSchedule"}, list: []string{"*x=1:NoSchedule"}, want: []string{"a1 x=1:NoSchedule -1 elsewhere"}},
 		"PreferNoSchedule keeps no pod away":      {taints: []string{"x=1:PreferNoSchedule"}, list: []string{"*x=1:PreferNoSchedule"}},
 		"a taint that is not there costs nothing": {taints: []string{"x=2:NoExecute"}, list: []string{"*x=1:NoExecute"}},
@@ -68,7 +69,7 @@ func TestDisplaces_podsThatLoseTolerationsImmediately(t *testing.T) {
 			desired.RemoveImmediately = !tt.later
 			var got []string
 			steps := Order(snapshot, Change{Workloads: []Tolerations{desired}}, eviction.ComparisonOff).Steps
-			for _, d := range PodsLosingTolerations(snapshot, steps, eviction.ComparisonOff) {
+			for _, d := range PodsLosingTolerations(snapshot, steps, eviction.ComparisonOff).Pods {
 				got = append(got, writeDisplaced(d))
 			}
 			if diff := cmp.Diff(tt.want, got, cmpopts.EquateEmpty()); diff != "" {
@@ -85,7 +86,7 @@ func TestDisplaces_leavesOutPodsOfNodesThatAreGone(t *testing.T) {
 	gone, pod := aPod(t, w, "a0", "gone"), aPod(t, w, "a1", "a")
 	pod.Scheduling.NodeSelector = map[string]string{"pool": "gpu"}
 	step := Step{Kind: Contract, Workload: w, Merged: toleration.Merged{Template: true, Removed: tols(t, "x=1:NoExecute")}, Pins: label.Merged{Removed: []string{"pool"}}}
-	got := PodsLosingTolerations(aSnapshot([]*snapshot.Node{aNode(t, "a", "gpu", "x=1:NoExecute")}, gone, pod), []Step{step}, eviction.ComparisonOff)
+	got := PodsLosingTolerations(aSnapshot([]*snapshot.Node{aNode(t, "a", "gpu", "x=1:NoExecute")}, gone, pod), []Step{step}, eviction.ComparisonOff).Pods
 	if len(got) != 1 || got[0].Pod != pod {
 		t.Errorf("it displaces %v", got)
 	}
@@ -120,7 +121,7 @@ func TestDisplaces_judgesByTheNodesAsTheyAreByThen(t *testing.T) {
 			taints := taint.Merged{Taints: taintsOf(t, tt.after...), Changed: true}
 			steps := []Step{{Kind: ApplyTaints, Nodes: NodePlan{Switches: []Switch{{Node: a, Merged: taints}}}}, step}
 			var got []string
-			for _, d := range PodsLosingTolerations(aSnapshot([]*snapshot.Node{a, aNode(t, "b", "cpu")}, pod), steps, eviction.ComparisonOff) {
+			for _, d := range PodsLosingTolerations(aSnapshot([]*snapshot.Node{a, aNode(t, "b", "cpu")}, pod), steps, eviction.ComparisonOff).Pods {
 				got = append(got, writeDisplaced(d))
 			}
 			if diff := cmp.Diff(tt.want, got, cmpopts.EquateEmpty()); diff != "" {
@@ -147,11 +148,14 @@ func writeDisplaced(d Displaced) string {
 	if d.Found {
 		out = append(out, "elsewhere")
 	}
+	if d.Crowded {
+		out = append(out, "crowded")
+	}
 	return strings.Join(out, " ")
 }
 
-// TestDisplacing: pods that are tolerated for a shorter time keep their places.
-func TestDisplacing(t *testing.T) {
+// TestDisplacement_By: pods that are tolerated for a shorter time keep their places.
+func TestDisplacement_By(t *testing.T) {
 	t.Parallel()
 	pod, other := &snapshot.Pod{Name: "web-0"}, &snapshot.Pod{Name: "web-1"}
 	step := Step{Kind: Contract, Pods: []*snapshot.Pod{pod}}
@@ -164,8 +168,56 @@ func TestDisplacing(t *testing.T) {
 		"another pod":   {[]Displaced{{Pod: other}}, false},
 		"for less time": {[]Displaced{{Pod: pod, Shortened: true}}, false},
 	} {
-		if got := Displacing(step, tt.displaced); got != tt.want {
+		if got := (Displacement{Pods: tt.displaced}).By(step); got != tt.want {
 			t.Errorf("%s: %t", name, got)
 		}
+	}
+}
+
+// TestDisplacement_placesNewPodsTogether has two pods on node a, which lose their toleration of its taint, and room for
+// some of them on node b.
+func TestDisplacement_placesNewPodsTogether(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		cores   int64
+		hold    string
+		evicts  bool
+		want    []string
+		missing [2]int
+	}{
+		"room for all of them":        {cores: 2, want: []string{"web-0 x=1:NoSchedule -1 elsewhere", "web-1 x=1:NoSchedule -1 elsewhere"}},
+		"room for one of them":        {cores: 1, want: []string{"web-0 x=1:NoSchedule -1 elsewhere crowded", "web-1 x=1:NoSchedule -1 elsewhere crowded"}, missing: [2]int{1, 1}},
+		"room for none":               {want: []string{"web-0 x=1:NoSchedule -1 crowded", "web-1 x=1:NoSchedule -1 crowded"}, missing: [2]int{2, 2}},
+		"pods that are not restarted": {cores: 1, hold: "its update strategy is OnDelete", want: []string{"web-0 x=1:NoSchedule -1 held elsewhere", "web-1 x=1:NoSchedule -1 held elsewhere"}},
+		"pods that are evicted first": {cores: 1, evicts: true, want: []string{"web-0 x=1:NoSchedule -1 elsewhere", "web-1 x=1:NoSchedule -1 elsewhere"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := aWorkload(t, "Deployment", "web", "*x=1:NoSchedule")
+			w.Rolling.Pace, w.Rolling.Hold = &workload.Pace{Unavailable: 1}, tt.hold
+			a, b := aNode(t, "a", "gpu", "x=1:NoSchedule"), aNode(t, "b", "cpu")
+			a.Allocatable, b.Allocatable = &snapshot.Resources{MilliCPU: 2000, Pods: 10}, &snapshot.Resources{MilliCPU: 1000 * tt.cores, Pods: 10}
+			asks := snapshot.Resources{MilliCPU: 1000}
+			pods := []*snapshot.Pod{aPod(t, w, "web-0", "a", "x=1:NoSchedule"), aPod(t, w, "web-1", "a", "x=1:NoSchedule")}
+			for _, p := range pods {
+				p.Ready, p.Demand = true, &snapshot.Demand{Asks: asks, Holds: asks}
+			}
+			change := Change{Workloads: []Tolerations{{Workload: w, Claim: toleration.Claim{Owner: "me", Generation: "g2", Release: true}, RemoveImmediately: true}}}
+			if tt.evicts {
+				change.Nodes = []NodeTaints{{Target: Target{Name: "a"}, Claim: taint.Claim{Owner: "me", Generation: "g3", Taints: taintsOf(t, "z:NoExecute")}}}
+			}
+			seen := aSnapshot([]*snapshot.Node{a, b}, pods...)
+			found := PodsLosingTolerations(seen, Order(seen, change, eviction.ComparisonOff).Steps, eviction.ComparisonOff)
+			var got []string
+			for _, d := range found.Pods {
+				got = append(got, writeDisplaced(d))
+			}
+			if diff := cmp.Diff(tt.want, got); diff != "" {
+				t.Error(diff)
+			}
+			if missing := [2]int{found.Missing.Min, found.Missing.Max}; missing != tt.missing {
+				t.Errorf("%v new pods are Pending, want %v", missing, tt.missing)
+			}
+		})
 	}
 }

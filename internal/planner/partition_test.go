@@ -43,7 +43,7 @@ func TestDisplaces_podsBelowThePartitionStayForNow(t *testing.T) {
 	desired.RemoveImmediately = true
 	s := aSnapshot([]*snapshot.Node{aNode(t, "a", "gpu", "x=1:NoExecute"), aNode(t, "b", "cpu")}, aPod(t, w, "web-0", "a"), aPod(t, w, "web-1", "a"))
 	var got []string
-	for _, d := range PodsLosingTolerations(s, Order(s, Change{Workloads: []Tolerations{desired}}, eviction.ComparisonOff).Steps, eviction.ComparisonOff) {
+	for _, d := range PodsLosingTolerations(s, Order(s, Change{Workloads: []Tolerations{desired}}, eviction.ComparisonOff).Steps, eviction.ComparisonOff).Pods {
 		got = append(got, writeDisplaced(d))
 	}
 	if diff := cmp.Diff([]string{"web-0 x=1:NoExecute -1 held elsewhere", "web-1 x=1:NoExecute -1 elsewhere"}, got); diff != "" {

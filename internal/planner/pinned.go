@@ -28,12 +28,20 @@ func Pins(s *snapshot.Snapshot, steps []Step, comparison eviction.Comparison) ([
 }
 
 // Restarts returns what becomes of the rollouts that add tolerations and no labels to require, or else of those that take
-// some away, by the taints that nodes have then. Nothing is said of the latter where an earlier step restarts or evicts
-// pods: by then, pods run elsewhere.
+// some away.
 func Restarts(s *snapshot.Snapshot, steps []Step, comparison eviction.Comparison) ([]RolledWorkload, placement.Range) {
 	added, missing := rolls(s, steps, comparison, func(step Step) bool { return step.Kind == Expand && !step.pins() && step.replaces() })
-	if len(added) > 0 || slices.ContainsFunc(steps, func(step Step) bool { return step.pins() || step.Moves() }) {
+	if len(added) > 0 {
 		return added, missing
+	}
+	return rollsAfter(s, steps, comparison, func(step Step) bool { return step.Kind == Contract && step.replaces() })
+}
+
+// rollsAfter returns what rollouts come to that begin once the steps have changed taints. Nothing is said where a step evicts pods or
+// pins them: by then, pods run elsewhere.
+func rollsAfter(s *snapshot.Snapshot, steps []Step, comparison eviction.Comparison, which func(Step) bool) ([]RolledWorkload, placement.Range) {
+	if slices.ContainsFunc(steps, func(step Step) bool { return step.pins() || step.Moves() }) {
+		return nil, placement.Range{}
 	}
 	after := map[string]*snapshot.Node{}
 	for _, step := range steps {
@@ -45,7 +53,7 @@ func Restarts(s *snapshot.Snapshot, steps []Step, comparison eviction.Comparison
 			}
 		}
 	}
-	return rolls(s.With(after, nil), steps, comparison, func(step Step) bool { return step.Kind == Contract && step.replaces() })
+	return rolls(s.With(after, nil), steps, comparison, which)
 }
 
 // rolls returns what the rollouts of some steps come to.

@@ -12,7 +12,7 @@ import (
 )
 
 // PodRules are what a pod requires of the other pods of a node or a domain: pod affinity,
-// topology spread and host ports. Pods that are equal in it share one value.
+// topology spread, host ports and disks. Pods that are equal in it share one value.
 type PodRules struct {
 	// Affinity and AntiAffinity are the required terms.
 	Affinity, AntiAffinity []PodTerm
@@ -20,6 +20,8 @@ type PodRules struct {
 	Spread []SpreadConstraint
 	// Ports are the host ports of containers and sidecars.
 	Ports []HostPort
+	// Disks are the inline volumes that not every other pod of a node can use beside it.
+	Disks []Disk
 }
 
 // PodTerm is a required term of pod affinity or anti-affinity. The API server has merged
@@ -73,7 +75,7 @@ func (p HostPort) Conflicts(other HostPort) bool {
 
 // PodRulesOf reads the rules of a pod's spec, nil where it has none.
 func PodRulesOf(spec *corev1.PodSpec) *PodRules {
-	r := &PodRules{Ports: hostPorts(spec)}
+	r := &PodRules{Ports: hostPorts(spec), Disks: DisksOf(spec)}
 	if a := spec.Affinity; a != nil && a.PodAffinity != nil {
 		r.Affinity = podTerms(a.PodAffinity.RequiredDuringSchedulingIgnoredDuringExecution)
 	}
@@ -85,7 +87,7 @@ func PodRulesOf(spec *corev1.PodSpec) *PodRules {
 			r.Spread = append(r.Spread, spreadConstraint(c))
 		}
 	}
-	if len(r.Affinity)+len(r.AntiAffinity)+len(r.Spread)+len(r.Ports) == 0 {
+	if len(r.Affinity)+len(r.AntiAffinity)+len(r.Spread)+len(r.Ports)+len(r.Disks) == 0 {
 		return nil
 	}
 	return r

@@ -153,6 +153,8 @@ type Pod struct {
 	LocalData bool
 	// Ephemeral is set where a claim goes with the pod, and a new pod gets a new one.
 	Ephemeral bool
+	// Inline is set for inline volumes that CSI drivers attach.
+	Inline bool
 	// Gated is set while scheduling gates keep the scheduler from looking at the pod.
 	Gated bool
 	// Grace is how many seconds the pod may take to end once it is deleted (terminationGracePeriodSeconds).

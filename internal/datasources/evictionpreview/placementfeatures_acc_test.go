@@ -34,6 +34,7 @@ const (
 var furtherFeatures = []string{
 	spreadOfNodes(corev1.NodeInclusionPolicyHonor), spreadOfNodes(corev1.NodeInclusionPolicyIgnore), cronJobs, backoffLimits,
 	oneVolume, attachedVolumes, boundVolumes, ephemeralVolumes, claimTemplates, daemonSets, scopedQuotas, boundedRanges, tolerationPolicies,
+	cordonedNodes, zonedNodes, cordonTolerated, bestEffort, deadlines, failurePolicies, podScopes,
 }
 
 // featuresOfPods are those that one of three workloads has one of.
@@ -324,6 +325,7 @@ func (p *places) scope(quota *corev1.ResourceQuotaSpec) {
 		operator := one(p, corev1.ScopeSelectorOpExists, corev1.ScopeSelectorOpDoesNotExist)
 		quota.ScopeSelector = &corev1.ScopeSelector{MatchExpressions: []corev1.ScopedResourceSelectorRequirement{{ScopeName: corev1.ResourceQuotaScopePriorityClass, Operator: operator}}}
 	}
+	p.scopeOfPods(quota)
 }
 
 // cameUp counts the features of the workloads whose pods were on the tainted nodes.
@@ -345,7 +347,7 @@ func (p *places) cameUp(tainted []string) {
 			}
 		}
 	}
-	for name, has := range map[string]bool{scopedQuotas: p.scoped, boundedRanges: p.bounded, tolerationPolicies: p.policy} {
+	for name, has := range map[string]bool{scopedQuotas: p.scoped, boundedRanges: p.bounded, tolerationPolicies: p.policy, zonedNodes: p.zoned, cordonedNodes: p.cordoned != "", podScopes: p.ofPods} {
 		if evicted && has {
 			p.tally.features[name]++
 		}

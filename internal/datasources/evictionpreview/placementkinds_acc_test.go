@@ -74,6 +74,7 @@ func (p *places) workload(name string, replicas int32, pods *corev1.PodTemplateS
 		replicas = min(replicas, mostOfJobs)
 		p.workloads[name] = replicas
 		pods.Spec.RestartPolicy = corev1.RestartPolicyNever
+		p.deadline(name, &pods.Spec)
 		limit := p.backoff(name)
 		spec := batchv1.JobSpec{Parallelism: &replicas, Completions: &replicas, Template: *pods, BackoffLimit: &limit}
 		if p.like != nil {
@@ -85,6 +86,7 @@ func (p *places) workload(name string, replicas int32, pods *corev1.PodTemplateS
 				Action: batchv1.PodFailurePolicyActionIgnore, OnPodConditions: []batchv1.PodFailurePolicyOnPodConditionsPattern{{Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue}},
 			}}}
 		}
+		p.countFailures(name, &spec)
 		job := &batchv1.Job{ObjectMeta: meta, Spec: spec}
 		return func() error {
 			if err := p.scheduled(job); err != nil {

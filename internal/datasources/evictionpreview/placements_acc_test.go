@@ -119,7 +119,12 @@ type places struct {
 	added *rand.Rand
 	// admits decides what admission does to new pods, and who made a Job. bounded is set where a LimitRange refuses some of them,
 	// and policy where they are given a toleration of the new taint.
-	admits          *rand.Rand
+	admits *rand.Rand
+	// nodesOf decides about cordons and zones, and about further fields of pods, nil for none. zoned is set where nodes have zones,
+	// cordoned is a node that is cordoned before the change, ofPods is set where the scope of the quota is one of further fields.
+	nodesOf         *rand.Rand
+	zoned, ofPods   bool
+	cordoned        string
 	bounded, policy bool
 	// repeated is set where the change is made in copies as well: no ResourceQuota is lowered, and Jobs go on
 	// when their pods are evicted.
@@ -158,7 +163,7 @@ type places struct {
 func newPlaces(t *testing.T, c *acctest.Cluster, seed int, tally *placed) *places {
 	t.Helper()
 	source := func(stream uint64) *rand.Rand { return rand.New(rand.NewPCG(uint64(seed), stream)) }
-	return &places{move: move{t: t, c: c, pool: acctest.Name(t, "pool"), namespace: c.Namespace(t)}, r: source(29), limits: source(30), volumes: source(31), soft: source(32), kinds: source(33), graces: source(34), prefers: source(35), guards: source(36), tally: tally, kindOf: map[string]string{}, fails: map[string]placement.Range{}, features: source(37), admits: source(38), drivers: source(39), added: source(40), featureOf: map[string]string{}, also: map[string][]string{}}
+	return &places{move: move{t: t, c: c, pool: acctest.Name(t, "pool"), namespace: c.Namespace(t)}, r: source(29), limits: source(30), volumes: source(31), soft: source(32), kinds: source(33), graces: source(34), prefers: source(35), guards: source(36), tally: tally, kindOf: map[string]string{}, fails: map[string]placement.Range{}, features: source(37), admits: source(38), drivers: source(39), added: source(40), nodesOf: source(41), featureOf: map[string]string{}, also: map[string][]string{}}
 }
 
 // run makes the cluster and the change, and returns what was predicted, and how many pods of each workload are Pending.
@@ -171,7 +176,7 @@ func (p *places) run() (*placement.Outcome, map[string]int) {
 		name := fmt.Sprintf("%s-%d", p.pool, i)
 		p.nodes = append(p.nodes, name)
 		p.c.Node(p.t, acctest.Node{
-			Name: name, Labels: map[string]string{"pool": p.pool, corev1.LabelHostname: name, "zone": fmt.Sprintf("z%d", i%2), "number": fmt.Sprint(i), p.rack(): fmt.Sprintf("r%d", i%3)}, Taints: p.softTaints(),
+			Name: name, Labels: p.zones(map[string]string{"pool": p.pool, corev1.LabelHostname: name, "zone": fmt.Sprintf("z%d", i%2), "number": fmt.Sprint(i), p.rack(): fmt.Sprintf("r%d", i%3)}, i), Taints: p.softTaints(),
 			Allocatable: p.gpus(corev1.ResourceList{
 				"cpu": resource.MustParse(fmt.Sprint(p.sizeOfNode(2 + p.r.IntN(6)))), "memory": resource.MustParse(fmt.Sprintf("%dGi", p.sizeOfNode(2+p.r.IntN(6)))),
 				"pods": resource.MustParse(fmt.Sprint(p.podsOfNode(4 + p.r.IntN(8)))),
@@ -207,6 +212,7 @@ func (p *places) run() (*placement.Outcome, map[string]int) {
 	p.lowerQuota()
 	p.protect()
 	tainted := p.nodes[:1+p.r.IntN(len(p.nodes)/2)]
+	p.cordon(tainted)
 	p.on = p.where()
 	p.cameUp(tainted)
 	p.elsewhere = p.podsElsewhere(tainted)
@@ -252,6 +258,7 @@ func (p *places) deploy(name string, replicas int32, urgent func(*corev1.PodSpec
 	if p.soft.IntN(3) == 0 {
 		spec.Tolerations = []corev1.Toleration{{Key: "soft", Operator: corev1.TolerationOpExists, Effect: corev1.TaintEffectPreferNoSchedule}}
 	}
+	p.further(name, &spec)
 	p.prefer(&spec)
 	p.store(name, &spec)
 	p.feature(name, &spec)

@@ -71,7 +71,7 @@ func again(t *testing.T, c *acctest.Cluster, seed int) (said map[string]placemen
 	t.Helper()
 	said, seen = map[string]placement.Range{}, map[string][]int{}
 	original := newPlaces(t, c, seed, nil)
-	original.volumes, original.repeated = nil, true
+	original.volumes, original.nodesOf, original.repeated = nil, nil, true
 	out, pending := original.run()
 	for i := range out.Workloads {
 		if w := &out.Workloads[i]; w.Namespace == original.namespace {
@@ -81,7 +81,7 @@ func again(t *testing.T, c *acctest.Cluster, seed int) (said map[string]placemen
 	}
 	for range times - 1 {
 		p := newPlaces(t, c, seed, nil)
-		p.volumes, p.repeated, p.like = nil, true, original
+		p.volumes, p.nodesOf, p.repeated, p.like = nil, nil, true, original
 		_, pending := p.run()
 		if got, want := p.perNode(), original.perNode(); !maps.Equal(got, want) {
 			t.Errorf("the copy has pods %v, want %v", got, want)

@@ -124,12 +124,12 @@ func (r *dedicatedNodes) Preview(ctx context.Context, c change, diags *diag.Diag
 	if diags.HasError() {
 		return
 	}
-	r.warnWorkloads(ctx, desired, observed, snapshot, plan, diags)
+	displaced := planner.PodsLosingTolerations(snapshot, plan.Steps, r.Data.Comparison)
+	r.warnWorkloads(ctx, desired, observed, snapshot, plan, displaced, diags)
 	message.WarnUnnamed(planner.UnnamedInWorkloads(plan.Steps, namedBy(slices.Concat(desired.members, before))), "workload", diags)
 	desired.warnFound(plan, diags)
-	displaced := planner.PodsLosingTolerations(snapshot, plan.Steps, r.Data.Comparison)
 	warnLeft(observed, displaced, diags)
-	message.WarnShortened("Dedicating "+desired.place()+" to its workloads", displaced, path.Root("workloads"), diags)
+	message.WarnShortened("Dedicating "+desired.place()+" to its workloads", displaced.Pods, path.Root("workloads"), diags)
 	r.Data.WarnRestarts(taken, snapshot, change, whole, desired.owner(), diags)
 }
 

@@ -75,14 +75,19 @@ func (r *dedicatedNodes) warnNotTaken(ctx context.Context, desired wanted, own o
 
 // warnWorkloads reports what the change costs the workloads, and what is in its
 // way.
-func (r *dedicatedNodes) warnWorkloads(ctx context.Context, desired wanted, observed observation, s *snapshot.Snapshot, plan planner.Plan, diags *diag.Diagnostics) {
+func (r *dedicatedNodes) warnWorkloads(ctx context.Context, desired wanted, observed observation, s *snapshot.Snapshot, plan planner.Plan, displaced planner.Displacement, diags *diag.Diagnostics) {
 	subject := "Dedicating " + desired.place() + " to its workloads"
 	if desired.releases() {
 		subject = "Giving up the dedication of " + desired.place()
 	}
 	message.WarnCost(subject, plan, diags)
 	if !desired.awaitsNodes(s) {
-		rolled, missing := planner.Restarts(s, plan.Steps, r.Data.Comparison)
+		steps := plan.Steps
+		if slices.ContainsFunc(observed.members, func(m seen) bool { return m.left }) {
+			// The warning of pods that lose their places says it.
+			steps = slices.DeleteFunc(slices.Clone(steps), displaced.By)
+		}
+		rolled, missing := planner.Restarts(s, steps, r.Data.Comparison)
 		message.WarnStuck(subject, rolled, missing, path.Root("workloads"), diags)
 	}
 	r.Data.WarnRestartedOnto(subject, desired.owner(), s, plan.Steps, diags)
@@ -99,7 +104,7 @@ func (r *dedicatedNodes) warnWorkloads(ctx context.Context, desired wanted, obse
 
 // warnLeft reports which pods lose their places because their workloads are not meant any
 // more.
-func warnLeft(observed observation, displaced []planner.Displaced, diags *diag.Diagnostics) {
+func warnLeft(observed observation, displaced planner.Displacement, diags *diag.Diagnostics) {
 	var left []string
 	for _, s := range observed.members {
 		if s.left {

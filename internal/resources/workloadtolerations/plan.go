@@ -137,7 +137,7 @@ func (r *workloadTolerations) consequences(ctx context.Context, desired wanted, 
 	steps := plan.Steps
 	if desired.now {
 		// The warning of pods that lose their places says more than how many of them find no node.
-		steps = slices.DeleteFunc(slices.Clone(steps), func(s planner.Step) bool { return planner.Displacing(s, displaced) })
+		steps = slices.DeleteFunc(slices.Clone(steps), displaced.By)
 	}
 	rolled, missing := planner.Restarts(snapshot, steps, r.Data.Comparison)
 	message.WarnStuck(subject+desired.target.title(), rolled, missing, at.Workload, diags)
@@ -148,7 +148,7 @@ func (r *workloadTolerations) consequences(ctx context.Context, desired wanted, 
 			Instead: "If these pods are to stay, leave out retire: the tolerations are then removed after the taints. Taints that another resource of this apply removes first are counted here all the same.",
 		}, diags)
 	}
-	message.WarnShortened(subject+desired.target.title(), displaced, path.Root("tolerations"), diags)
+	message.WarnShortened(subject+desired.target.title(), displaced.Pods, path.Root("tolerations"), diags)
 	for _, t := range change.Workloads[:len(observed.workloads)] {
 		if slices.ContainsFunc(plan.Steps, func(s planner.Step) bool { return s.Workload.Ref == t.Workload.Ref && s.Merged.Template }) {
 			r.Data.WarnWriters(ctx, t, at, diags)

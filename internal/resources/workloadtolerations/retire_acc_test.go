@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
@@ -30,6 +31,8 @@ func TestAccWorkloadTolerations_retireNowCostsThePlacesThatThePlanNames(t *testi
 		effect string
 		// elsewhere makes another node that takes the pods.
 		elsewhere bool
+		// room is for how many pods that node has room, 0 for all.
+		room int
 		// deleted has another writer delete a pod afterwards.
 		deleted bool
 		says    []string
@@ -58,11 +61,15 @@ func TestAccWorkloadTolerations_retireNowCostsThePlacesThatThePlanNames(t *testi
 			settled: func(kept, moved, waiting int) bool { return kept+waiting == 0 && moved == 2 },
 		},
 		"a Deployment that no other node takes": {
-			kind: "Deployment", effect: "NoExecute", says: []string{"none of them fits on another node", "2 pods: replaced; its replacement cannot be scheduled on this node (tainted team=a:NoExecute), nor on any other", "the rollout does not finish"},
+			kind: "Deployment", effect: "NoExecute", says: []string{"this stops a rollout: no node takes 2 of 2 new pods", "2 pods: replaced; its replacement cannot be scheduled on this node (tainted team=a:NoExecute), nor on any other", "If the rollout does not finish, add the old toleration"},
 			settled: func(kept, moved, waiting int) bool { return kept == 2 && moved == 0 && waiting == 1 },
 		},
+		"a Deployment of which another node takes one pod": {
+			kind: "Deployment", effect: "NoSchedule", elsewhere: true, room: 1, says: []string{"this stops a rollout: no node takes 1 of 2 new pods", "but on another while that has room", "no node for 1 of 2 pods"},
+			settled: func(kept, moved, waiting int) bool { return kept == 1 && moved == 1 && waiting == 1 },
+		},
 		"a StatefulSet that no other node takes": {
-			kind: "StatefulSet", effect: "NoSchedule", says: []string{"none of them fits on another node", "2 pods: replaced; its replacement cannot be scheduled on this node (tainted team=a:NoSchedule), nor on any other"},
+			kind: "StatefulSet", effect: "NoSchedule", says: []string{"this stops a rollout: no node takes 2 of 2 new pods", "2 pods: replaced; its replacement cannot be scheduled on this node (tainted team=a:NoSchedule), nor on any other"},
 			settled: func(kept, moved, waiting int) bool { return kept == 1 && moved == 0 && waiting == 1 },
 		},
 		"a StatefulSet with OnDelete": {
@@ -83,7 +90,11 @@ func TestAccWorkloadTolerations_retireNowCostsThePlacesThatThePlanNames(t *testi
 			s.apply(i, s.manage(thing, old+" "+kept, map[string]any{"wait_for_rollout": false, "retire": "now"}))
 			s.renew(thing, pods, old)
 			if tt.elsewhere {
-				s.c.Node(t, acctest.Node{Name: s.pool + "-2", Labels: map[string]string{"shop": s.pool}})
+				other := acctest.Node{Name: s.pool + "-2", Labels: map[string]string{"shop": s.pool}}
+				if tt.room > 0 {
+					other.Allocatable = corev1.ResourceList{corev1.ResourcePods: *resource.NewQuantity(int64(tt.room), resource.DecimalSI)}
+				}
+				s.c.Node(t, other)
 			}
 			s.c.Patch(t, s.pool, `{"spec":{"taints":[{"key":"team","value":"a","effect":"`+tt.effect+`"}]}}`)
 			s.c.Closed(t, s.namespace, s.pool)

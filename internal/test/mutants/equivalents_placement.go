@@ -102,7 +102,7 @@ var placementEquivalents = []equivalent{
 		reason: "a shortcut: no term is added",
 	},
 	{
-		file: "internal/placement/preemption.go", function: "simulation.trial", was: "if c.podRules == nil { n := *s.state(i) n.others, n.ports, n.attachedTo = slices.Clone(n.others), slices.Clone(n.ports), n.clone() t.alone = &n }",
+		file: "internal/placement/preemption.go", function: "simulation.trial", was: "if c.podRules == nil { n := *s.state(i) n.others, n.holdings, n.attachedTo = slices.Clone(n.others), n.copied(), n.clone() t.alone = &n }",
 		reason: "a shortcut: the pods of the node are put back",
 	},
 	{

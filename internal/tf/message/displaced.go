@@ -27,37 +27,46 @@ type GivenUp struct {
 
 // WarnDisplaced reports which pods lose their places because tolerations are removed immediately.
 // The subject begins the sentence, as that of WarnCost.
-func WarnDisplaced(subject string, pods []planner.Displaced, given GivenUp, diags *diag.Diagnostics) {
-	pods = slices.DeleteFunc(slices.Clone(pods), func(d planner.Displaced) bool { return d.Shortened })
+func WarnDisplaced(subject string, displaced planner.Displacement, given GivenUp, diags *diag.Diagnostics) {
+	pods := slices.DeleteFunc(slices.Clone(displaced.Pods), func(d planner.Displaced) bool { return d.Shortened })
 	if len(pods) == 0 {
 		return
 	}
-	atOnce, homeless := 0, 0
-	for _, d := range pods {
-		if d.AtOnce() {
-			atOnce++
-		}
-		if homelessBy(d) {
-			homeless++
-		}
-	}
+	atOnce := countOf(pods, planner.Displaced.AtOnce)
 	summary := fmt.Sprintf("%s immediately: %s on nodes tainted %s", subject, CountVerb(len(pods), "pod loses its place", "pods lose their place"), under(pods))
 	if atOnce > 0 {
 		const deleted = "deleted immediately by the DaemonSet controller"
 		summary += "; " + portion(atOnce, len(pods), "is "+deleted, "are "+deleted, "all of them are "+deleted)
 	}
-	if homeless > 0 {
-		summary += "; " + portion(homeless, len(pods), "fits on no other node", "fit on no other node", "none of them fits on another node")
+	alone := countOf(pods, homelessBy)
+	restarted, may, which := crowded(displaced.Rolled, displaced.Missing)
+	if which != "" {
+		summary += fmt.Sprintf("; this %s a rollout: no node takes %s of %s", stops(may), Number(displaced.Missing), Count(restarted, "new pod"))
+	} else if alone > 0 {
+		summary += "; " + portion(alone, len(pods), "fits on no other node", "fit on no other node", "none of them fits on another node")
 	}
 	var b strings.Builder
 	b.WriteString(given.Why + ": their nodes have taints that the new pod template does not tolerate.\n")
 	listLosses(&b, pods)
+	if which != "" {
+		b.WriteString("\n\n" + which + "\n\n" + beside)
+	} else if alone > 0 {
+		b.WriteString("\n\nWhere a pod fits no other node, the rollout does not finish.")
+	}
 	b.WriteString("\n\n" + given.Instead)
-	if homeless > 0 {
-		b.WriteString(" Where a pod fits no other node, the rollout does not finish. To fix this, add the old toleration again and apply.")
-		b.WriteString("\n\n" + Judged + " " + NotConsidered)
+	if which != "" || alone > 0 {
+		b.WriteString(" If the rollout does not finish, add the old toleration again and apply.")
 	}
 	diags.AddAttributeWarning(given.At, summary, b.String())
+}
+
+func countOf(pods []planner.Displaced, is func(planner.Displaced) bool) (n int) {
+	for _, d := range pods {
+		if is(d) {
+			n++
+		}
+	}
+	return n
 }
 
 // portion says of some of so many pods what they do.
@@ -145,6 +154,8 @@ func lossOf(d planner.Displaced) string {
 		return "deleted by the rollout, and not recreated while its node is " + tainted
 	case d.Owner.DaemonSet():
 		return fate + "; once it is deleted, it is not recreated while its node is " + tainted
+	case d.Found && d.Crowded:
+		return fate + "; its replacement cannot be scheduled on this node (" + tainted + "), but on another while that has room"
 	case d.Found:
 		return fate + "; its replacement cannot be scheduled on this node (" + tainted + "), but on another"
 	}

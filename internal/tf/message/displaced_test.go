@@ -5,16 +5,19 @@ package message
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/path"
 
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/golden"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/placement"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/planner"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/toleration"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/workload"
 )
 
 // The golden is a whole warning, to be read aloud.
@@ -52,15 +55,26 @@ func TestWarnDisplaced_golden(t *testing.T) {
 	})
 	var diags diag.Diagnostics
 	given := GivenUp{At: path.Root("retire"), Why: `retire = "now" removes tolerations that running pods need`, Instead: "If these pods are to stay, leave out retire."}
-	WarnDisplaced(`Changing the tolerations of Deployment "shop/web"`, nil, given, &diags)
+	WarnDisplaced(`Changing the tolerations of Deployment "shop/web"`, planner.Displacement{}, given, &diags)
 	if len(diags) > 0 {
 		t.Fatalf("no pod loses a place, and it says %v", diags)
 	}
-	WarnDisplaced(`Changing the tolerations of Deployment "shop/web"`, pods, given, &diags)
+	WarnDisplaced(`Changing the tolerations of Deployment "shop/web"`, planner.Displacement{Pods: pods}, given, &diags)
 	if at, ok := diags[0].(diag.DiagnosticWithPath); len(diags) != 1 || !ok || !at.Path().Equal(path.Root("retire")) {
 		t.Fatalf("it is not one warning at retire: %v", diags)
 	}
-	golden.Check(t, "displaced.golden", diags[0].Summary()+"\n\n"+diags[0].Detail()+"\n")
+	golden.Check(t, "displaced.golden", diags[0].Summary()+"\n\n"+Fit(diags[0].Detail())+"\n")
+	crowded := planner.Displacement{Pods: slices.Clone(pods[:4]), Missing: placement.Range{Min: 1, Max: 2}}
+	for i := range crowded.Pods {
+		crowded.Pods[i].Crowded = true
+	}
+	crowded.Rolled = []planner.RolledWorkload{{
+		Workload: &workload.Workload{Ref: workload.Ref{APIVersion: "apps/v1", Kind: "Deployment", Namespace: "shop", Name: "moves"}}, Pods: 6,
+		Rolled: eviction.Rolled{Missing: crowded.Missing, Reason: "1 has too little CPU, 1 is tainted team=a:NoExecute"},
+	}}
+	diags = nil
+	WarnDisplaced(`Changing the tolerations of Deployment "shop/moves"`, crowded, given, &diags)
+	golden.Check(t, "displacedcrowded.golden", diags[0].Summary()+"\n\n"+Fit(diags[0].Detail())+"\n")
 }
 
 func TestWarnShortened_golden(t *testing.T) {
@@ -77,7 +91,7 @@ func TestWarnShortened_golden(t *testing.T) {
 	var diags diag.Diagnostics
 	subject := `Changing the tolerations of Deployment "shop/web"`
 	WarnShortened(subject, []planner.Displaced{gone}, path.Root("tolerations"), &diags)
-	WarnDisplaced(subject, pods, GivenUp{}, &diags)
+	WarnDisplaced(subject, planner.Displacement{Pods: pods}, GivenUp{}, &diags)
 	if len(diags) > 0 {
 		t.Fatalf("it is the matter of the other warning, and it says %v", diags)
 	}
@@ -86,7 +100,7 @@ func TestWarnShortened_golden(t *testing.T) {
 	if at, ok := diags[1].(diag.DiagnosticWithPath); len(diags) != 2 || !ok || !at.Path().Equal(path.Root("tolerations")) {
 		t.Fatalf("it is not one warning at tolerations: %v", diags)
 	}
-	golden.Check(t, "shortened.golden", diags[0].Summary()+"\n\n"+diags[1].Summary()+"\n\n"+diags[1].Detail()+"\n")
+	golden.Check(t, "shortened.golden", diags[0].Summary()+"\n\n"+diags[1].Summary()+"\n\n"+Fit(diags[1].Detail())+"\n")
 }
 
 func TestPortion_namesWhichOfHowMany(t *testing.T) {

@@ -56,13 +56,20 @@ func WarnStuck(subject string, all []planner.RolledWorkload, missing eviction.Ra
 	if which == "" {
 		return
 	}
-	stops := "stops"
-	if may != "" {
-		stops = "may stop"
-	}
-	diags.AddAttributeWarning(at, fmt.Sprintf("%s %s a rollout: no node takes %s of %s", subject, stops, Number(missing), Count(pods, "new pod")), which+
-		"\n\nNew pods need room beside the old ones that still run. Nodes that an autoscaler would add are not considered. Where apply waits for rollouts, it waits as long as timeouts allows. "+
+	diags.AddAttributeWarning(at, fmt.Sprintf("%s %s a rollout: no node takes %s of %s", subject, stops(may), Number(missing), Count(pods, "new pod")), which+
+		"\n\n"+beside+" Where apply waits for rollouts, it waits as long as timeouts allows. "+
 		"Add nodes or free room first, or let more of the old pods of a Deployment be unavailable (maxUnavailable).")
+}
+
+// beside is what a simulation of rollouts counts.
+const beside = "New pods need room beside the old ones that still run. Nodes that an autoscaler would add are not considered."
+
+// stops words that a rollout does not finish.
+func stops(may string) string {
+	if may != "" {
+		return "may stop"
+	}
+	return "stops"
 }
 
 // crowded lists the rollouts that find no node for some of their pods, none where all fit, and counts the pods of all.

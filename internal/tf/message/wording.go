@@ -94,13 +94,6 @@ func (s Subject) String() string {
 	return strings.Join(slices.DeleteFunc([]string{s.Verb, what, s.Preposition, s.Where}, func(part string) bool { return part == "" }), " ")
 }
 
-// Grounds of the answer to "would another node take it?" where pods are looked at one by one, and what
-// may make it wrong.
-const (
-	Judged        = "Whether a pod fits another node is judged by taints, cordons, node selector, required node affinity, bound volumes and requests. Each pod is judged independently of the others."
-	NotConsidered = "Pod affinity and anti-affinity, topology spread, volumes that are not bound yet and nodes that an autoscaler would add are not considered."
-)
-
 // notModelled names what a simulation does not know and what may make its outcome wrong, "" where none has
 // been made. Nodes of an autoscaler, devices and other schedulers are named where pods at hand need them.
 func notModelled(s Subject, report *eviction.Report) string {
@@ -142,7 +135,7 @@ func notModelled(s Subject, report *eviction.Report) string {
 	for i, part := range parts {
 		part += map[bool]string{false: ",", true: "."}[i == len(parts)-1]
 		space := " "
-		if width := len(text) - strings.LastIndexByte(text, '\n') - 1; width+len(part) >= tableWidth {
+		if width := len(text) - strings.LastIndexByte(text, '\n') - 1; width+len(part) >= Width {
 			space = "\n  "
 		}
 		text += space + part
@@ -166,10 +159,13 @@ func fewOrders(report *eviction.Report) string {
 func unmodelledPods(report *eviction.Report) (parts []string) {
 	out := report.Outcome()
 	var schedulers []string
-	devices, ephemeral, resized := 0, 0, 0
+	devices, ephemeral, inline, resized := 0, 0, 0, 0
 	for _, v := range report.Pods {
 		if group := out.Of(v.Pod); group != nil && group.UnknownVolumes {
 			ephemeral++
+		}
+		if v.Pod.Inline && out.Of(v.Pod) != nil {
+			inline++
 		}
 		if d := v.Pod.Demand; d != nil && out.Of(v.Pod) != nil {
 			if d.Devices {
@@ -188,6 +184,9 @@ func unmodelledPods(report *eviction.Report) (parts []string) {
 	}
 	if ephemeral > 0 {
 		parts = append(parts, "ephemeral volumes of "+Count(ephemeral, "pod"))
+	}
+	if inline > 0 {
+		parts = append(parts, "limits of the inline volumes of "+Count(inline, "pod"))
 	}
 	parts = append(parts, preferences(report)...)
 	if resized > 0 {
