@@ -50,7 +50,7 @@ var placementEquivalents = []equivalent{
 		reason: "a shortcut: no pod of the node is evicted",
 	},
 	{
-		file: "internal/placement/nodestate.go", function: "nodeState.hold", was: "times > 0", becomes: "times >= 0",
+		file: "internal/placement/holdings.go", function: "held", was: "times > 0", becomes: "times >= 0",
 		reason: "it is 1 or -1",
 	},
 	{
