@@ -308,8 +308,8 @@ func (p *places) failing(report *eviction.Report) {
 		}
 	}
 	for _, v := range report.Pods {
-		if v.Fails != "" {
-			lose(v.Pod, v.Owner, true)
+		if v.Fails != "" || v.MayBeLost {
+			lose(v.Pod, v.Owner, v.Fails != "")
 		}
 	}
 	for _, one := range report.Ended {

@@ -206,7 +206,7 @@ func (p *places) run() (*placement.Outcome, map[string]int) {
 	}
 	p.copy()
 	p.settle(nil)
-	p.before, p.ended = p.there, p.failed()
+	p.ended = p.failed()
 	p.relimit()
 	p.admit()
 	p.lowerQuota()

@@ -111,14 +111,16 @@ type copied struct {
 	create   func() error
 }
 
-// where returns the running pods of each workload, and the numbers of their nodes.
+// where returns the running pods of each workload, and the numbers of their nodes. It counts all pods once more: a StatefulSet may have
+// created some since the cluster seemed to have settled.
 func (p *places) where() map[string]map[string]int {
 	p.t.Helper()
 	pods, err := p.c.Admin.CoreV1().Pods(p.namespace).List(p.t.Context(), metav1.ListOptions{})
 	p.must(err)
-	out := map[string]map[string]int{}
+	out, there := map[string]map[string]int{}, map[string]int32{}
 	for i := range pods.Items {
 		one := &pods.Items[i]
+		there[one.Labels["app"]]++
 		if at := slices.Index(p.nodes, one.Spec.NodeName); at >= 0 && one.Status.Phase == corev1.PodRunning {
 			name := one.Labels["app"]
 			if out[name] == nil {
@@ -127,6 +129,8 @@ func (p *places) where() map[string]map[string]int {
 			out[name][one.Name] = at
 		}
 	}
+	delete(there, daemon)
+	p.before = there
 	return out
 }
 
