@@ -88,7 +88,8 @@ func (p *places) scopeOfPods(quota *corev1.ResourceQuotaSpec) {
 	p.ofPods, quota.Scopes, quota.ScopeSelector = true, []corev1.ResourceQuotaScope{scope}, nil
 }
 
-// cordon cordons one of the nodes that are not tainted in one of three clusters, and waits until it has the taint of a cordon.
+// cordon cordons one of the nodes that are not tainted in one of three clusters, and waits until it has the taint of a cordon and
+// the cluster has settled: the node may no longer be a domain of a topology spread that keeps pods Pending.
 func (p *places) cordon(tainted []string) {
 	p.t.Helper()
 	rest := p.nodes[len(tainted):]
@@ -101,4 +102,5 @@ func (p *places) cordon(tainted []string) {
 		node, err := p.c.Admin.CoreV1().Nodes().Get(ctx, p.cordoned, metav1.GetOptions{})
 		return err == nil && slices.ContainsFunc(node.Spec.Taints, func(t corev1.Taint) bool { return t.Key == corev1.TaintNodeUnschedulable }), err
 	})
+	p.settle(nil)
 }
