@@ -20,7 +20,7 @@ type Disk struct {
 // Conflicts reports whether two pods cannot have these disks on one node
 // (k8s.io/kubernetes v1.37.2 pkg/scheduler/framework/plugins/volumerestrictions/volume_restrictions.go, isVolumeConflict).
 func (d Disk) Conflicts(other Disk) bool {
-	return d.Name == other.Name && !(d.ReadOnly && other.ReadOnly)
+	return d.Name == other.Name && (!d.ReadOnly || !other.ReadOnly)
 }
 
 // DisksOf reads the disks of a pod's spec. An RBD image is one for each of its monitors: two volumes are the same image

@@ -216,6 +216,7 @@ func TestPreview_goldensOfSituations(t *testing.T) {
 		"webhooks-unread":   {aCluster().node("worker-2", 9).pods("worker-1", "shop/Deployment/web", 3, 1), gpu, "webhooks unread", false},
 		"autoscaled":        {aCluster().node("worker-2", 1).pods("worker-1", "shop/Deployment/web", 3, 1), gpu, "autoscaled", false},
 		"ephemeral-volumes": {aCluster().node("worker-2", 8).pods("worker-1", "shop/Deployment/web", 2, 1, ephemeral).pods("worker-1", "shop/one-off", 1, 1, ephemeral), gpu, "", false},
+		"inline-volumes":    {aCluster().node("worker-2", 8).pods("worker-1", "shop/Deployment/web", 2, 1, func(p *snapshot.Pod) { p.Inline = true }), gpu, "", false},
 		"storage":           {withStorage(), gpu, "", false},
 		"limit-ranges":      {limitRanges(), gpu, "", false},
 		"classes":           {classed(snapshot.PriorityClasses{"high": {Value: 1000}}), gpu, "", false},

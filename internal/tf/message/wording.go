@@ -160,23 +160,23 @@ func unmodelledPods(report *eviction.Report) (parts []string) {
 	out := report.Outcome()
 	var schedulers []string
 	devices, ephemeral, inline, resized := 0, 0, 0, 0
+	count := func(n *int, is bool) {
+		if is {
+			*n++
+		}
+	}
 	for _, v := range report.Pods {
-		if group := out.Of(v.Pod); group != nil && group.UnknownVolumes {
-			ephemeral++
+		group := out.Of(v.Pod)
+		if group == nil {
+			continue
 		}
-		if v.Pod.Inline && out.Of(v.Pod) != nil {
-			inline++
-		}
-		if d := v.Pod.Demand; d != nil && out.Of(v.Pod) != nil {
-			if d.Devices {
-				devices++
-			}
-			if d.Resized {
-				resized++
-			}
-			if d.Scheduler != "" && !slices.Contains(schedulers, d.Scheduler) {
-				schedulers = append(schedulers, d.Scheduler)
-			}
+		count(&ephemeral, group.UnknownVolumes)
+		count(&inline, v.Pod.Inline)
+		d := v.Pod.Requests()
+		count(&devices, d.Devices)
+		count(&resized, d.Resized)
+		if d.Scheduler != "" && !slices.Contains(schedulers, d.Scheduler) {
+			schedulers = append(schedulers, d.Scheduler)
 		}
 	}
 	if devices > 0 {
