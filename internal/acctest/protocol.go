@@ -74,15 +74,15 @@ func (d Diagnostics) text(severity tfprotov6.DiagnosticSeverity) string {
 	var b strings.Builder
 	for _, one := range d {
 		if one.Severity == severity {
-			fmt.Fprintf(&b, "[%s] %s\n%s\n", one.Attribute, one.Summary, unbroken(one.Detail))
+			fmt.Fprintf(&b, "[%s] %s\n%s\n", one.Attribute, one.Summary, Unbroken(one.Detail))
 		}
 	}
 	return b.String()
 }
 
-// unbroken joins the lines that message.Fit has broken, so that a test reads a sentence as it was written: the first word of
+// Unbroken joins the lines that message.Fit has broken, so that a test reads a sentence as it was written: the first word of
 // each did not fit on the line before.
-func unbroken(detail string) string {
+func Unbroken(detail string) string {
 	indent := func(line string) int { return len(line) - len(strings.TrimLeft(line, " ")) }
 	var out []string
 	last, first := "", 0

@@ -37,7 +37,8 @@ func (s *slimmer) rulesOf(spec *corev1.PodSpec) *snapshot.PodRules {
 		s.appendPorts(spec.Containers[i].Ports)
 	}
 	for _, disk := range snapshot.DisksOf(spec) {
-		s.key = append(strconv.AppendBool(append(s.key, 'd'), disk.ReadOnly), disk.Name...)
+		s.key = append(s.key, 'd')
+		s.appendPair(strconv.FormatBool(disk.ReadOnly), disk.Name)
 	}
 	if len(s.key) == 0 {
 		return nil

@@ -67,12 +67,16 @@ var (
 	resourceFields = whole(2)
 	// name, ports, restartPolicy; limits and requests of resources.
 	containerFields = whole(1, 6, 24).with(8, whole(1, 2))
-	// emptyDir, gcePersistentDisk, awsElasticBlockStore, iscsi, persistentVolumeClaim and rbd of the source, and that there is
-	// cinder, azureDisk, portworxVolume or ephemeral.
-	volumeFields = whole().filled(2, whole(2, 3, 4, 8, 10, 11).with(13, whole()).with(22, whole()).with(24, whole()).with(29, whole()))
+	// emptyDir and persistentVolumeClaim of the source, of gcePersistentDisk pdName and readOnly, of awsElasticBlockStore volumeID,
+	// of iscsi iqn and readOnly, of rbd monitors, image, pool and readOnly, and that there is ephemeral, cinder, azureDisk or
+	// portworxVolume.
+	volumeFields = whole().filled(2, whole(2, 10).with(29, whole()).with(3, whole(1, 4)).with(4, whole(1)).with(8, whole(2, 6)).with(11, whole(1, 2, 4, 8)).
+			with(13, whole()).with(22, whole()).with(24, whole()))
+	// recordedVolumes leave out inline volumes: what they name can be the address of a server.
+	recordedVolumes = whole().filled(2, whole(2, 10).with(29, whole()))
 	// terminationGracePeriodSeconds, activeDeadlineSeconds, nodeSelector, nodeName, affinity, schedulerName, tolerations, priorityClassName, priority, preemptionPolicy, overhead,
 	// topologySpreadConstraints, schedulingGates, resourceClaims, resources; volumes, containers, initContainers.
-	specFields = whole(4, 5, 7, 10, 18, 19, 22, 24, 25, 31, 32, 33, 38, 39, 40).filled(1, volumeFields).with(2, containerFields).with(20, containerFields)
+	specFields, recordedSpec = specWith(volumeFields), specWith(recordedVolumes)
 	// name, allocatedResources; resources.
 	containerStatusFields = whole(1, 10).with(11, resourceFields)
 	// phase, startTime, nominatedNodeName, extendedResourceClaimStatus, allocatedResources, resources; type, status and reason of two of the conditions;
@@ -80,8 +84,12 @@ var (
 	statusFields = whole(1, 7, 11, 18, 19, 20).only(2, whole(1, 2, 5), string(corev1.PodReady), string(corev1.PodResizePending)).
 			with(8, containerStatusFields).with(10, containerStatusFields)
 
-	podFields = whole().with(1, metaFields).with(2, specFields).with(3, statusFields)
+	podFields, recordedPod = whole().with(1, metaFields).with(2, specFields).with(3, statusFields), whole().with(1, metaFields).with(2, recordedSpec).with(3, statusFields)
 )
+
+func specWith(volumes *fields) *fields {
+	return whole(4, 5, 7, 10, 18, 19, 22, 24, 25, 31, 32, 33, 38, 39, 40).filled(1, volumes).with(2, containerFields).with(20, containerFields)
+}
 
 // protobufPrefix begins every object in the protobuf form of Kubernetes, before a runtime.Unknown with its
 // type (1) and its content (2) (k8s.io/apimachinery v0.37.2

@@ -45,7 +45,7 @@ func (c *Cluster) EncodedPods(ctx context.Context, begin func() error, visit fun
 // ReducedPod returns the protobuf form of a pod with the fields alone that are kept of pods. It changes
 // the form that it gets.
 func ReducedPod(encoded []byte) ([]byte, error) {
-	size, err := podFields.filter(encoded)
+	size, err := recordedPod.filter(encoded)
 	return encoded[:size], err
 }
 

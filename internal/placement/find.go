@@ -130,13 +130,16 @@ func (s *simulation) ask(c *class, i int32) answer {
 		}
 		return unschedulable
 	}
-	if _, taken := n.taken(c); taken {
+	if n.portTaken(c) {
 		return unschedulable
 	}
 	if _, final, lacks := n.short(c.demand); lacks {
 		if final {
 			return unresolvable
 		}
+		return unschedulable
+	}
+	if n.diskTaken(c) {
 		return unschedulable
 	}
 	if c.podRules == nil {
@@ -165,11 +168,14 @@ func (s *simulation) obstacle(c *class, i int32) (o obstacle, free int64, refuse
 		return o, 0, true
 	}
 	n := s.state(i)
-	if by, taken := n.taken(c); taken {
-		return obstacle{kind: by}, 0, true
+	if n.portTaken(c) {
+		return obstacle{kind: byPort}, 0, true
 	}
 	if short, _, lacks := n.short(c.demand); lacks {
 		return obstacle{kind: byShortage, key: string(short.resource)}, max(short.free, 0), true
+	}
+	if n.diskTaken(c) {
+		return obstacle{kind: byDisk}, 0, true
 	}
 	if limit := n.full(s.places[i].limits, c.attached); limit != nil {
 		return obstacle{kind: map[bool]kind{true: byDriver, false: byVolumeLimit}[limit.lacks], key: limit.driver}, 0, true

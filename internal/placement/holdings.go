@@ -32,17 +32,16 @@ func held[T comparable](all, some []T, times int64) []T {
 	return all
 }
 
-// taken returns which of what pods of a class need another pod on the node has
-// (k8s.io/kubernetes v1.37.2 pkg/scheduler/framework/plugins/nodeports/node_ports.go and
-// pkg/scheduler/framework/plugins/volumerestrictions/volume_restrictions.go, satisfyVolumeConflicts).
-func (h *holdings) taken(c *class) (by kind, taken bool) {
-	switch {
-	case slices.ContainsFunc(h.ports, func(used snapshot.HostPort) bool { return slices.ContainsFunc(c.needs.ports, used.Conflicts) }):
-		return byPort, true
-	case slices.ContainsFunc(h.disks, func(used snapshot.Disk) bool { return slices.ContainsFunc(c.needs.disks, used.Conflicts) }):
-		return byDisk, true
-	}
-	return 0, false
+// portTaken reports whether a pod on a node has a port that pods of a class need
+// (k8s.io/kubernetes v1.37.2 pkg/scheduler/framework/plugins/nodeports/node_ports.go).
+func (h *holdings) portTaken(c *class) bool {
+	return slices.ContainsFunc(h.ports, func(used snapshot.HostPort) bool { return slices.ContainsFunc(c.needs.ports, used.Conflicts) })
+}
+
+// diskTaken reports the same for a disk
+// (k8s.io/kubernetes v1.37.2 pkg/scheduler/framework/plugins/volumerestrictions/volume_restrictions.go, satisfyVolumeConflicts).
+func (h *holdings) diskTaken(c *class) bool {
+	return slices.ContainsFunc(h.disks, func(used snapshot.Disk) bool { return slices.ContainsFunc(c.needs.disks, used.Conflicts) })
 }
 
 // excludes reports whether a node takes only one of the pods that need these.

@@ -238,7 +238,7 @@ func (n *newcomers) takes(one *newcomer, c *class) bool {
 			_, n.refused[c.search][kind] = n.refuses(c.search, p)
 		}
 	}
-	if _, taken := one.taken(c); taken || n.refused[c.search][one.index-len(n.places)] || one.full(one.limits, c.attached) != nil {
+	if one.portTaken(c) || one.diskTaken(c) || n.refused[c.search][one.index-len(n.places)] || one.full(one.limits, c.attached) != nil {
 		return false
 	}
 	_, _, lacks := one.short(c.demand)

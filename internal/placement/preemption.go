@@ -152,8 +152,7 @@ func (t *trial) fits() bool {
 	}
 	t.work++
 	_, _, lacks := t.alone.short(t.class.demand)
-	_, taken := t.alone.taken(t.class)
-	return !lacks && !taken && t.alone.full(t.places[t.node].limits, t.class.attached) == nil
+	return !lacks && !t.alone.portTaken(t.class) && !t.alone.diskTaken(t.class) && t.alone.full(t.places[t.node].limits, t.class.attached) == nil
 }
 
 // dryRun finds the fewest pods of a node that must go for a pod of a class: all of a lower

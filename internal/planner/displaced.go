@@ -18,7 +18,7 @@ import (
 )
 
 // Displaced is a pod whose place is lost to a change of its workload's
-// tolerations: a pod that comes for it tolerates its node for a shorter time.
+// tolerations: its replacement tolerates its node for a shorter time.
 type Displaced struct {
 	Pod    *snapshot.Pod
 	Owner  snapshot.Owner
@@ -28,13 +28,13 @@ type Displaced struct {
 	Hold string
 	// Shortened is set where nothing goes: an entry that stays lasts for a shorter time.
 	Shortened bool
-	// Placement is where the pod that comes for it fits if it came alone, and Crowded is set where not all pods of its
+	// Placement is where its replacement fits if it came alone, and Crowded is set where not all pods of its
 	// rollout may find room together.
 	placement.Placement
 	Crowded bool
 }
 
-// Displacement is the pods whose places steps take, and what the rollouts of those steps come to that restart them.
+// Displacement is the pods whose places steps take, and the outcome of the rollouts that restart them.
 type Displacement struct {
 	Pods   []Displaced
 	Rolled []RolledWorkload
@@ -83,7 +83,7 @@ func PodsLosingTolerations(s *snapshot.Snapshot, steps []Step, comparison evicti
 		maps.Copy(taints, step.Taints())
 		out.Pods = append(out.Pods, displaces(s, step, taints, comparison)...)
 	}
-	out.Rolled, out.Missing = rollsAfter(s, steps, comparison, func(step Step) bool { return step.replaces() && out.By(step) })
+	out.Rolled, out.Missing = rollsAfter(s, steps, comparison, func(step Step) bool { return step.Kind != Wait && step.replaces() && out.By(step) })
 	for i := range out.Pods {
 		d := &out.Pods[i]
 		d.Crowded = slices.ContainsFunc(out.Rolled, func(r RolledWorkload) bool {

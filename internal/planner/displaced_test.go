@@ -179,12 +179,15 @@ func TestDisplacement_By(t *testing.T) {
 func TestDisplacement_placesNewPodsTogether(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
-		cores   int64
-		hold    string
-		evicts  bool
+		cores  int64
+		hold   string
+		evicts bool
+		// waits has another toleration come in its place, and its pods waited for.
+		waits   bool
 		want    []string
 		missing [2]int
 	}{
+		"another toleration comes":    {cores: 1, waits: true, want: []string{"web-0 x=1:NoSchedule -1 elsewhere crowded", "web-1 x=1:NoSchedule -1 elsewhere crowded"}, missing: [2]int{1, 1}},
 		"room for all of them":        {cores: 2, want: []string{"web-0 x=1:NoSchedule -1 elsewhere", "web-1 x=1:NoSchedule -1 elsewhere"}},
 		"room for one of them":        {cores: 1, want: []string{"web-0 x=1:NoSchedule -1 elsewhere crowded", "web-1 x=1:NoSchedule -1 elsewhere crowded"}, missing: [2]int{1, 1}},
 		"room for none":               {want: []string{"web-0 x=1:NoSchedule -1 crowded", "web-1 x=1:NoSchedule -1 crowded"}, missing: [2]int{2, 2}},
@@ -203,6 +206,9 @@ func TestDisplacement_placesNewPodsTogether(t *testing.T) {
 				p.Ready, p.Demand = true, &snapshot.Demand{Asks: asks, Holds: asks}
 			}
 			change := Change{Workloads: []Tolerations{{Workload: w, Claim: toleration.Claim{Owner: "me", Generation: "g2", Release: true}, RemoveImmediately: true}}}
+			if tt.waits {
+				change.Workloads[0].Claim = toleration.Claim{Owner: "me", Generation: "g2", Tolerations: tols(t, "y:NoSchedule")}
+			}
 			if tt.evicts {
 				change.Nodes = []NodeTaints{{Target: Target{Name: "a"}, Claim: taint.Claim{Owner: "me", Generation: "g3", Taints: taintsOf(t, "z:NoExecute")}}}
 			}

@@ -37,8 +37,8 @@ func Restarts(s *snapshot.Snapshot, steps []Step, comparison eviction.Comparison
 	return rollsAfter(s, steps, comparison, func(step Step) bool { return step.Kind == Contract && step.replaces() })
 }
 
-// rollsAfter returns what rollouts come to that begin once the steps have changed taints. Nothing is said where a step evicts pods or
-// pins them: by then, pods run elsewhere.
+// rollsAfter returns what rollouts come to that begin once the steps have changed taints. It returns nothing where a step evicts
+// pods or pins them: by then, pods run elsewhere.
 func rollsAfter(s *snapshot.Snapshot, steps []Step, comparison eviction.Comparison, which func(Step) bool) ([]RolledWorkload, placement.Range) {
 	if slices.ContainsFunc(steps, func(step Step) bool { return step.pins() || step.Moves() }) {
 		return nil, placement.Range{}

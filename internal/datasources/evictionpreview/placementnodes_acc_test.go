@@ -50,6 +50,9 @@ func (p *places) further(name string, spec *corev1.PodSpec) {
 		p.have(name, cordonTolerated)
 		spec.Tolerations = append(spec.Tolerations, corev1.Toleration{Key: corev1.TaintNodeUnschedulable, Operator: corev1.TolerationOpExists, Effect: corev1.TaintEffectNoSchedule})
 	case 1:
+		if p.limited {
+			return // They get requests by default.
+		}
 		p.have(name, bestEffort)
 		spec.Containers[0].Resources.Requests = corev1.ResourceList{}
 	}

@@ -65,7 +65,7 @@ func TestAccWorkloadTolerations_retireNowCostsThePlacesThatThePlanNames(t *testi
 			settled: func(kept, moved, waiting int) bool { return kept == 2 && moved == 0 && waiting == 1 },
 		},
 		"a Deployment of which another node takes one pod": {
-			kind: "Deployment", effect: "NoSchedule", elsewhere: true, room: 1, says: []string{"this stops a rollout: no node takes 1 of 2 new pods", "but on another while that has room", "no node for 1 of 2 pods"},
+			kind: "Deployment", effect: "NoSchedule", elsewhere: true, room: 1, says: []string{"this stops a rollout: no node takes 1 of 2 new pods", "but on another node while that node has room", "no node for 1 of 2 pods"},
 			settled: func(kept, moved, waiting int) bool { return kept == 1 && moved == 1 && waiting == 1 },
 		},
 		"a StatefulSet that no other node takes": {

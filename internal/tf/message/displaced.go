@@ -51,7 +51,7 @@ func WarnDisplaced(subject string, displaced planner.Displacement, given GivenUp
 	if which != "" {
 		b.WriteString("\n\n" + which + "\n\n" + beside)
 	} else if alone > 0 {
-		b.WriteString("\n\nWhere a pod fits no other node, the rollout does not finish.")
+		b.WriteString("\n\nEach pod is judged independently of the others. Where a pod fits no other node, the rollout does not finish.")
 	}
 	b.WriteString("\n\n" + given.Instead)
 	if which != "" || alone > 0 {
@@ -155,7 +155,7 @@ func lossOf(d planner.Displaced) string {
 	case d.Owner.DaemonSet():
 		return fate + "; once it is deleted, it is not recreated while its node is " + tainted
 	case d.Found && d.Crowded:
-		return fate + "; its replacement cannot be scheduled on this node (" + tainted + "), but on another while that has room"
+		return fate + "; its replacement cannot be scheduled on this node (" + tainted + "), but on another node while that node has room"
 	case d.Found:
 		return fate + "; its replacement cannot be scheduled on this node (" + tainted + "), but on another"
 	}

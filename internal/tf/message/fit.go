@@ -7,10 +7,11 @@ import "strings"
 
 // Fit breaks the indented lines of a detail that are wider than a table: command lines wrap all other lines, and leave these to the
 // terminal (Terraform's internal/command/format/diagnostic.go). What is broken off is indented further.
+// A line with a command stays whole, to be pasted.
 func Fit(detail string) string {
 	lines := strings.Split(detail, "\n")
 	for i, line := range lines {
-		if strings.HasPrefix(line, " ") && width(line) > Width {
+		if strings.HasPrefix(line, " ") && width(line) > Width && !strings.Contains(line, "kubectl ") {
 			lines[i] = broken(line)
 		}
 	}

@@ -19,6 +19,7 @@ func TestFit_breaksIndentedLinesAlone(t *testing.T) {
 		"a line of a list":     {"All:\n  " + long, "All:\n  " + strings.TrimSpace(strings.Repeat("sentence ", 8)) + "\n      " + strings.TrimSpace(strings.Repeat("sentence ", 4))},
 		"a line with a dash":   {"  - " + long, "  - " + strings.TrimSpace(strings.Repeat("sentence ", 8)) + "\n      " + strings.TrimSpace(strings.Repeat("sentence ", 4))},
 		"a word that is wider": {"  at " + word + " and", "  at\n      " + word + "\n      and"},
+		"a command":            {"  - run: kubectl " + long, "  - run: kubectl " + long},
 		"one word":             {"  " + word, "  " + word},
 		"exactly as wide":      {"  " + strings.Repeat("é", 76), "  " + strings.Repeat("é", 76)},
 	} {
