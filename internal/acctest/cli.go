@@ -229,7 +229,7 @@ func (c *CLI) PlanWarnings() []PlanWarning {
 			c.t.Errorf("%s and %s use the same summary, and a command line hides the second warning: %s", first, w.Address, w.Summary)
 		}
 		addresses[w.Summary] = w.Address
-		warnings[i].Summary, warnings[i].Detail = unlabelled(w.Summary), Unbroken(w.Detail)
+		warnings[i].Summary = unlabelled(w.Summary)
 	}
 	return warnings
 }

@@ -40,7 +40,7 @@ func (w *Walk) receive(all []*tfprotov6.Diagnostic) {
 			one.Summary = unlabelled(one.Summary)
 		}
 		messages.Got(w.t, one.Summary)
-		messages.GotDetail(w.t, Unbroken(one.Detail))
+		messages.GotDetail(w.t, one.Detail)
 		if bare(one) {
 			w.t.Errorf("the summary names no object, taint or id, so that two blocks of one run would share it: %s", one.Summary)
 		}

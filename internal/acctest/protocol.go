@@ -12,14 +12,12 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"unicode/utf8"
 
 	frameworkprovider "github.com/hashicorp/terraform-plugin-framework/provider"
 	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/kube"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/provider"
-	"github.com/kubetaint/terraform-provider-kubetaint/internal/tf/message"
 )
 
 // Terraform drives the provider through its protocol in the order that
@@ -74,28 +72,10 @@ func (d Diagnostics) text(severity tfprotov6.DiagnosticSeverity) string {
 	var b strings.Builder
 	for _, one := range d {
 		if one.Severity == severity {
-			fmt.Fprintf(&b, "[%s] %s\n%s\n", one.Attribute, one.Summary, Unbroken(one.Detail))
+			fmt.Fprintf(&b, "[%s] %s\n%s\n", one.Attribute, one.Summary, one.Detail)
 		}
 	}
 	return b.String()
-}
-
-// Unbroken joins the lines that message.Fit has broken, so that a test reads a sentence as it was written: the first word of
-// each did not fit on the line before.
-func Unbroken(detail string) string {
-	indent := func(line string) int { return len(line) - len(strings.TrimLeft(line, " ")) }
-	var out []string
-	last, first := "", 0
-	for line := range strings.SplitSeq(detail, "\n") {
-		word, _, _ := strings.Cut(strings.TrimLeft(line, " "), " ")
-		if first > 0 && indent(line) == first+4 && utf8.RuneCountInString(last+" "+word) > message.Width {
-			out[len(out)-1] += " " + strings.TrimLeft(line, " ")
-		} else {
-			out, first = append(out, line), indent(line)
-		}
-		last = line
-	}
-	return strings.Join(out, "\n")
 }
 
 // Planned is a planned change of one instance.

@@ -109,7 +109,7 @@ func (p *plugin) write(f *previewFlags, answer preview.WhatIf) error {
 		paragraphs = append(paragraphs, "What may go wrong:\n  "+strings.Join(doubts, "\n  "))
 	}
 	paragraphs = slices.DeleteFunc(paragraphs, func(one string) bool { return one == "" })
-	if _, err := fmt.Fprintln(p.Out, message.Fit(strings.Join(paragraphs, "\n\n"))); err != nil {
+	if _, err := fmt.Fprintln(p.Out, strings.Join(paragraphs, "\n\n")); err != nil {
 		return err
 	}
 	if f.output.format == formatWide && len(results.Pods) > 0 {

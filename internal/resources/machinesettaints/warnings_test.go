@@ -27,7 +27,7 @@ func (s *stage) warned(p *acctest.Pool, apps string, told acctest.Diagnostics) s
 	var b strings.Builder
 	for _, one := range told {
 		if one.Severity == tfprotov6.DiagnosticSeverityWarning {
-			fmt.Fprintf(&b, "%s\n\n%s\n", one.Summary, acctest.Unbroken(one.Detail))
+			fmt.Fprintf(&b, "%s\n\n%s\n", one.Summary, one.Detail)
 		}
 	}
 	return strings.NewReplacer(p.Name, "gpu-a", s.namespace, "openshift-machine-api", apps, "shop").Replace(constant(p, b.String()))

@@ -83,7 +83,7 @@ func TestLimitsRefused_goldens(t *testing.T) {
 			if !at.Equal(tt.at) {
 				t.Errorf("it is at %s, want %s", at, tt.at)
 			}
-			golden.Check(t, "refused-"+name+".golden", said.Summary()+"\n\n"+Fit(said.Detail())+"\n")
+			golden.Check(t, "refused-"+name+".golden", said.Summary()+"\n\n"+said.Detail()+"\n")
 		})
 	}
 }

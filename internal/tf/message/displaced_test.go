@@ -63,7 +63,7 @@ func TestWarnDisplaced_golden(t *testing.T) {
 	if at, ok := diags[0].(diag.DiagnosticWithPath); len(diags) != 1 || !ok || !at.Path().Equal(path.Root("retire")) {
 		t.Fatalf("it is not one warning at retire: %v", diags)
 	}
-	golden.Check(t, "displaced.golden", diags[0].Summary()+"\n\n"+Fit(diags[0].Detail())+"\n")
+	golden.Check(t, "displaced.golden", diags[0].Summary()+"\n\n"+diags[0].Detail()+"\n")
 	crowded := planner.Displacement{Pods: slices.Clone(pods[:4]), Missing: placement.Range{Min: 1, Max: 2}}
 	for i := range crowded.Pods {
 		crowded.Pods[i].Crowded = true
@@ -74,7 +74,7 @@ func TestWarnDisplaced_golden(t *testing.T) {
 	}}
 	diags = nil
 	WarnDisplaced(`Changing the tolerations of Deployment "shop/moves"`, crowded, given, &diags)
-	golden.Check(t, "displacedcrowded.golden", diags[0].Summary()+"\n\n"+Fit(diags[0].Detail())+"\n")
+	golden.Check(t, "displacedcrowded.golden", diags[0].Summary()+"\n\n"+diags[0].Detail()+"\n")
 }
 
 func TestWarnShortened_golden(t *testing.T) {
@@ -100,7 +100,7 @@ func TestWarnShortened_golden(t *testing.T) {
 	if at, ok := diags[1].(diag.DiagnosticWithPath); len(diags) != 2 || !ok || !at.Path().Equal(path.Root("tolerations")) {
 		t.Fatalf("it is not one warning at tolerations: %v", diags)
 	}
-	golden.Check(t, "shortened.golden", diags[0].Summary()+"\n\n"+diags[1].Summary()+"\n\n"+Fit(diags[1].Detail())+"\n")
+	golden.Check(t, "shortened.golden", diags[0].Summary()+"\n\n"+diags[1].Summary()+"\n\n"+diags[1].Detail()+"\n")
 }
 
 func TestPortion_namesWhichOfHowMany(t *testing.T) {

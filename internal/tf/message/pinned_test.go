@@ -42,7 +42,7 @@ func TestRefuseAway(t *testing.T) {
 		t.Fatalf("it is not refused: %v", diags)
 	}
 	messages.GotAll(t, diags)
-	golden.Check(t, "pinned_away.golden", diags[0].Summary()+"\n\n"+Fit(diags[0].Detail())+"\n")
+	golden.Check(t, "pinned_away.golden", diags[0].Summary()+"\n\n"+diags[0].Detail()+"\n")
 }
 
 func TestWarnCrowded(t *testing.T) {
@@ -63,7 +63,7 @@ func TestWarnCrowded(t *testing.T) {
 			}
 			continue
 		}
-		golden.Check(t, "pinned_"+name+".golden", diags[0].Summary()+"\n\n"+Fit(diags[0].Detail())+"\n")
+		golden.Check(t, "pinned_"+name+".golden", diags[0].Summary()+"\n\n"+diags[0].Detail()+"\n")
 	}
 }
 
@@ -78,6 +78,6 @@ func TestWarnStuck(t *testing.T) {
 			}
 			continue
 		}
-		golden.Check(t, "stuck_"+name+".golden", diags[0].Summary()+"\n\n"+Fit(diags[0].Detail())+"\n")
+		golden.Check(t, "stuck_"+name+".golden", diags[0].Summary()+"\n\n"+diags[0].Detail()+"\n")
 	}
 }

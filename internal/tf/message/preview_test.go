@@ -248,7 +248,7 @@ func TestPreview_goldensOfSituations(t *testing.T) {
 			about.RefusesStranded = tt.stranded
 			summary, detail := Preview(about, eviction.Evaluate(tt.cluster.Snapshot, tt.change, eviction.ComparisonUnknown))
 			for line := range strings.Lines(detail) {
-				if n := width(strings.TrimSuffix(line, "\n")); strings.HasPrefix(line, " ") && n > Width {
+				if n := width(strings.TrimSuffix(line, "\n")); strings.HasPrefix(line, " ") && n > tableWidth {
 					t.Errorf("a row has %d columns: %s", n, line)
 				}
 			}

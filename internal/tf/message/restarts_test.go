@@ -54,7 +54,7 @@ func TestWarnRestarts_goldens(t *testing.T) {
 				}
 				return
 			}
-			golden.Check(t, "restarts-"+name+".golden", diags[0].Summary()+"\n\n"+Fit(diags[0].Detail())+"\n")
+			golden.Check(t, "restarts-"+name+".golden", diags[0].Summary()+"\n\n"+diags[0].Detail()+"\n")
 		})
 	}
 }

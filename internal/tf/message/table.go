@@ -12,8 +12,8 @@ import (
 )
 
 const (
-	// Width is how wide a table is, and an indented line: command lines put two columns before it, and terminals have 80.
-	Width = 78
+	// tableWidth is how wide a table is: command lines put two columns before it, and terminals have 80.
+	tableWidth = 78
 	// leastWhy is what is left for the last column at least, if it needs as much; names that leave less
 	// have a line of their own.
 	leastWhy = 24
@@ -57,7 +57,7 @@ func widthsOf(rows []row) widths {
 		w.status, w.count, w.when = max(w.status, width(r.danger.String())), max(w.count, width(r.count)), max(w.when, width(r.when))
 		w.name, why = max(w.name, width(r.name)), max(why, width(r.why))
 	}
-	w.name = min(w.name, Width-w.status-w.count-w.when-min(why, leastWhy)-9)
+	w.name = min(w.name, tableWidth-w.status-w.count-w.when-min(why, leastWhy)-9)
 	return w
 }
 
@@ -70,13 +70,13 @@ func (w widths) write(b *strings.Builder, r row) {
 	columns := fmt.Sprintf("%s%-*s  %*s  ", begin, w.name, r.name, w.when, r.when)
 	switch {
 	case width(r.name) > w.name:
-		b.WriteString("\n" + begin + cut(r.name, Width-width(begin)))
+		b.WriteString("\n" + begin + cut(r.name, tableWidth-width(begin)))
 		columns = indent + r.when + "  "
-	case width(columns)+width(r.why) > Width:
+	case width(columns)+width(r.why) > tableWidth:
 		b.WriteString("\n" + strings.TrimRight(columns, " "))
 		columns = indent
 	}
-	b.WriteString("\n" + columns + cut(r.why, Width-width(columns)))
+	b.WriteString("\n" + columns + cut(r.why, tableWidth-width(columns)))
 }
 
 // cut shortens a text to so many columns.

@@ -135,7 +135,7 @@ func notModelled(s Subject, report *eviction.Report) string {
 	for i, part := range parts {
 		part += map[bool]string{false: ",", true: "."}[i == len(parts)-1]
 		space := " "
-		if width := len(text) - strings.LastIndexByte(text, '\n') - 1; width+len(part) >= Width {
+		if width := len(text) - strings.LastIndexByte(text, '\n') - 1; width+len(part) >= tableWidth {
 			space = "\n  "
 		}
 		text += space + part

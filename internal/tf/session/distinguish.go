@@ -11,7 +11,6 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
-	"github.com/kubetaint/terraform-provider-kubetaint/internal/tf/message"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/tf/siblings"
 )
 
@@ -38,23 +37,22 @@ func (d *Data) Distinguish(ctx context.Context, diags *diag.Diagnostics, all ...
 		if first, used := d.warned.LoadOrStore(one.Summary(), usedBy{text: id}); !used || first == (usedBy{text: id}) {
 			continue
 		}
-		(*diags)[i] = with(one, one.Summary()+" (for "+id+")", one.Detail())
+		(*diags)[i] = withSummary(one, one.Summary()+" (for "+id+")")
 	}
 }
 
-// label adds the provider block to each warning, and fits all details into a terminal. Blocks with an alias are processes
-// of their own, and the same change of two clusters has the same summary. Blocks of the same cluster and owner are numbered.
+// label adds the provider block to each warning. Blocks with an alias are processes of their own, and the same
+// change of two clusters has the same summary. Blocks of the same cluster and owner are numbered.
 func (d *Data) label(diags *diag.Diagnostics) {
 	for i, one := range *diags {
-		summary := one.Summary()
-		if one.Severity() == diag.SeverityWarning {
-			label := ""
-			if d != nil {
-				label = d.Label
-			}
-			summary = OfBlock(label, summary)
+		if one.Severity() != diag.SeverityWarning {
+			continue
 		}
-		(*diags)[i] = with(one, summary, message.Fit(one.Detail()))
+		label := ""
+		if d != nil {
+			label = d.Label
+		}
+		(*diags)[i] = withSummary(one, OfBlock(label, one.Summary()))
 	}
 }
 
@@ -67,19 +65,19 @@ func OfBlock(label, summary string) string {
 	return siblings.Distinct(summary)
 }
 
-// with is a warning or an error with another summary and detail.
-func with(one diag.Diagnostic, summary, detail string) diag.Diagnostic {
+// withSummary is a warning or an error with another summary.
+func withSummary(one diag.Diagnostic, summary string) diag.Diagnostic {
 	placed, isPlaced := one.(diag.DiagnosticWithPath)
 	isError := one.Severity() == diag.SeverityError
 	switch {
 	case isPlaced && isError:
-		return diag.NewAttributeErrorDiagnostic(placed.Path(), summary, detail)
+		return diag.NewAttributeErrorDiagnostic(placed.Path(), summary, one.Detail())
 	case isPlaced:
-		return diag.NewAttributeWarningDiagnostic(placed.Path(), summary, detail)
+		return diag.NewAttributeWarningDiagnostic(placed.Path(), summary, one.Detail())
 	case isError:
-		return diag.NewErrorDiagnostic(summary, detail)
+		return diag.NewErrorDiagnostic(summary, one.Detail())
 	}
-	return diag.NewWarningDiagnostic(summary, detail)
+	return diag.NewWarningDiagnostic(summary, one.Detail())
 }
 
 // IDOf returns the id of the first of all that has one.
@@ -109,7 +107,7 @@ func (d *Data) number(noun string, diags *diag.Diagnostics) {
 		if one.Severity() != diag.SeverityWarning {
 			out = append(out, one)
 		} else if summary, said := d.free(noun, one); !said {
-			out = append(out, with(one, summary, one.Detail()))
+			out = append(out, withSummary(one, summary))
 		}
 	}
 	*diags = out
