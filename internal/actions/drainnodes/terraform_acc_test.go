@@ -39,7 +39,7 @@ func TestAccDrainNodes_anInstanceThatGoesIsDrained(t *testing.T) {
 	s.write(pools{names: both})
 	s.cli.MustRun("apply", "-auto-approve", "-input=false")
 	letGo := s.c.Budget(t, s.apps, "strict", "db")
-	s.write(pools{names: green, drain: []string{`timeout = "5s"`}})
+	s.write(pools{names: green, drain: []string{`timeout = "20s"`}})
 	s.says(s.cli.MustRun(planned...), "evicts 2 pods", "will be destroyed")
 	s.fails(applied, "the drain timed out", "cannot be evicted yet: The disruption budget strict needs")
 	s.wants(both...)
@@ -76,7 +76,7 @@ func TestAccDrainNodes_aDeposedPoolIsNotDrained(t *testing.T) {
 func TestAccDrainNodes_aDeletedBlockDrainsNothing(t *testing.T) {
 	t.Parallel()
 	s := newCloud(t)
-	config := pools{names: []string{"blue"}, drain: []string{`timeout = "5s"`}}
+	config := pools{names: []string{"blue"}, drain: []string{`timeout = "20s"`}}
 	s.runs(config, "web", 2)
 	s.spare()
 	s.c.Budget(t, s.apps, "strict", "web")

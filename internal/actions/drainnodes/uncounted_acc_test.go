@@ -51,6 +51,8 @@ func TestAccDrainNodes_budgetsThatAllowNoEviction(t *testing.T) {
 				e.deploy(2)
 				e.c.Running(e, e.namespace, "db", 2)
 				e.c.Pod(e, e.namespace, "failed", e.drained(), selected)
+				// KWOK reports the pod as running once. It must not do so after the pod has failed.
+				e.c.Running(e, e.namespace, "db", 3)
 				acctest.Until(e, "the pod has failed", func(ctx context.Context) (bool, error) {
 					failed, err := e.c.Admin.CoreV1().Pods(e.namespace).Get(ctx, "failed", metav1.GetOptions{})
 					if err != nil || failed.Status.Phase == corev1.PodFailed {
