@@ -284,12 +284,13 @@ func (a *admissions) namespaceLabels(pods []*snapshot.Pod) map[string]labels.Set
 	return out
 }
 
-// relates reports whether a required term of pod affinity selects namespaces by their labels. Those of
-// pods that are not evicted count: they keep others away.
+// relates reports whether a term of pod affinity selects namespaces by their labels. Those of
+// pods that are not evicted count: they keep others away, or attract them.
 func relates(pods []*snapshot.Pod) bool {
 	selects := func(t snapshot.PodTerm) bool { return t.NamespaceSelector != nil && !t.NamespaceSelector.Empty() }
 	return slices.ContainsFunc(pods, func(p *snapshot.Pod) bool {
-		return p.Rules != nil && (slices.ContainsFunc(p.Rules.Affinity, selects) || slices.ContainsFunc(p.Rules.AntiAffinity, selects))
+		return p.Rules != nil && (slices.ContainsFunc(p.Rules.Affinity, selects) || slices.ContainsFunc(p.Rules.AntiAffinity, selects) ||
+			slices.ContainsFunc(p.Rules.Preferred, func(t snapshot.WeightedTerm) bool { return selects(t.PodTerm) }))
 	})
 }
 

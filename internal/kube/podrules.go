@@ -12,21 +12,21 @@ import (
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
 )
 
-// rulesOf finds or makes the shared value for what a pod requires of other pods. Most pods
-// require nothing, and cost nothing here.
+// rulesOf finds or makes the shared value for what a pod requires of other pods, or prefers. Most pods
+// do neither, and cost nothing here.
 func (s *slimmer) rulesOf(spec *corev1.PodSpec) *snapshot.PodRules {
 	s.key = s.key[:0]
 	if a := spec.Affinity; a != nil && a.PodAffinity != nil {
 		s.appendTerms('a', a.PodAffinity.RequiredDuringSchedulingIgnoredDuringExecution)
+		s.appendWeighted('b', a.PodAffinity.PreferredDuringSchedulingIgnoredDuringExecution)
 	}
 	if a := spec.Affinity; a != nil && a.PodAntiAffinity != nil {
 		s.appendTerms('n', a.PodAntiAffinity.RequiredDuringSchedulingIgnoredDuringExecution)
+		s.appendWeighted('m', a.PodAntiAffinity.PreferredDuringSchedulingIgnoredDuringExecution)
 	}
 	for i := range spec.TopologySpreadConstraints {
-		if c := &spec.TopologySpreadConstraints[i]; c.WhenUnsatisfiable == corev1.DoNotSchedule {
-			s.key = append(s.key, 's')
-			s.append(c)
-		}
+		s.key = append(s.key, 's')
+		s.append(&spec.TopologySpreadConstraints[i])
 	}
 	for i := range spec.InitContainers {
 		if c := &spec.InitContainers[i]; c.RestartPolicy != nil && *c.RestartPolicy == corev1.ContainerRestartPolicyAlways {
@@ -58,6 +58,13 @@ func (s *slimmer) appendTerms(kind byte, terms []corev1.PodAffinityTerm) {
 	}
 }
 
+func (s *slimmer) appendWeighted(kind byte, terms []corev1.WeightedPodAffinityTerm) {
+	for i := range terms {
+		s.key = append(s.key, kind)
+		s.append(&terms[i])
+	}
+}
+
 // appendPorts writes the host ports of a container into the key.
 func (s *slimmer) appendPorts(ports []corev1.ContainerPort) {
 	for i := range ports {
@@ -68,17 +75,6 @@ func (s *slimmer) appendPorts(ports []corev1.ContainerPort) {
 		s.key = binary.AppendVarint(append(s.key, 'p'), int64(p.HostPort))
 		s.appendPair(string(p.Protocol), p.HostIP)
 	}
-}
-
-// prefersPods reports whether a pod prefers nodes by the pods that run there.
-func prefersPods(a *corev1.Affinity) bool {
-	return a != nil && (a.PodAffinity != nil && len(a.PodAffinity.PreferredDuringSchedulingIgnoredDuringExecution) > 0 ||
-		a.PodAntiAffinity != nil && len(a.PodAntiAffinity.PreferredDuringSchedulingIgnoredDuringExecution) > 0)
-}
-
-// isPreference reports whether a constraint keeps the pod away from no node.
-func isPreference(c corev1.TopologySpreadConstraint) bool {
-	return c.WhenUnsatisfiable == corev1.ScheduleAnyway
 }
 
 // since is when a pod was started, or created while it has not been.

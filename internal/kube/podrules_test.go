@@ -23,12 +23,23 @@ func aRelatedSpec(t *rapid.T) *corev1.PodSpec {
 		}
 		return out
 	}
+	preferred := func() []corev1.WeightedPodAffinityTerm {
+		var out []corev1.WeightedPodAffinityTerm
+		for _, term := range terms() {
+			out = append(out, corev1.WeightedPodAffinityTerm{Weight: rapid.Int32Range(1, 2).Draw(t, "weight"), PodAffinityTerm: term})
+		}
+		return out
+	}
 	spec := &corev1.PodSpec{}
 	if rapid.Bool().Draw(t, "affinity") {
-		spec.Affinity = &corev1.Affinity{PodAffinity: &corev1.PodAffinity{RequiredDuringSchedulingIgnoredDuringExecution: terms()}, PodAntiAffinity: &corev1.PodAntiAffinity{RequiredDuringSchedulingIgnoredDuringExecution: terms()}}
+		spec.Affinity = &corev1.Affinity{
+			PodAffinity:     &corev1.PodAffinity{RequiredDuringSchedulingIgnoredDuringExecution: terms(), PreferredDuringSchedulingIgnoredDuringExecution: preferred()},
+			PodAntiAffinity: &corev1.PodAntiAffinity{RequiredDuringSchedulingIgnoredDuringExecution: terms(), PreferredDuringSchedulingIgnoredDuringExecution: preferred()},
+		}
 	}
 	for range rapid.IntRange(0, 1).Draw(t, "spread") {
-		spec.TopologySpreadConstraints = append(spec.TopologySpreadConstraints, corev1.TopologySpreadConstraint{MaxSkew: rapid.Int32Range(1, 2).Draw(t, "skew"), TopologyKey: short(), WhenUnsatisfiable: corev1.DoNotSchedule})
+		action := rapid.SampledFrom([]corev1.UnsatisfiableConstraintAction{corev1.DoNotSchedule, corev1.ScheduleAnyway}).Draw(t, "action")
+		spec.TopologySpreadConstraints = append(spec.TopologySpreadConstraints, corev1.TopologySpreadConstraint{MaxSkew: rapid.Int32Range(1, 2).Draw(t, "skew"), TopologyKey: short(), WhenUnsatisfiable: action})
 	}
 	for range rapid.IntRange(0, 2).Draw(t, "containers") {
 		spec.Containers = append(spec.Containers, corev1.Container{Ports: []corev1.ContainerPort{{HostPort: rapid.Int32Range(1, 2).Draw(t, "port"), HostIP: short(), Protocol: corev1.Protocol(short())}}})
@@ -60,9 +71,8 @@ func TestSlimmer_sharesRulesOfPodsThatAreEqualInThem(t *testing.T) {
 func TestSlimPod_requiresNothingOfOthers(t *testing.T) {
 	t.Parallel()
 	spec := corev1.PodSpec{
-		Containers:                []corev1.Container{{Ports: []corev1.ContainerPort{{ContainerPort: 80}}}},
-		InitContainers:            []corev1.Container{{Ports: []corev1.ContainerPort{{HostPort: 80}}}},
-		TopologySpreadConstraints: []corev1.TopologySpreadConstraint{{MaxSkew: 1, TopologyKey: "zone", WhenUnsatisfiable: corev1.ScheduleAnyway}},
+		Containers:     []corev1.Container{{Ports: []corev1.ContainerPort{{ContainerPort: 80}}}},
+		InitContainers: []corev1.Container{{Ports: []corev1.ContainerPort{{HostPort: 80}}}},
 	}
 	if got := newSlimmer().pod(&corev1.Pod{Spec: spec}).Rules; got != nil {
 		t.Errorf("kept %+v", got)

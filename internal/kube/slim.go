@@ -97,8 +97,6 @@ func (s *slimmer) pod(p *corev1.Pod) *snapshot.Pod {
 		Ephemeral: slices.ContainsFunc(p.Spec.Volumes, func(v corev1.Volume) bool { return v.Ephemeral != nil }),
 		Inline:    snapshot.AttachesInline(&p.Spec),
 		Grace:     graceOf(&p.Spec),
-
-		PrefersPods: prefersPods(p.Spec.Affinity), PrefersSpread: slices.ContainsFunc(p.Spec.TopologySpreadConstraints, isPreference),
 	}, p)
 }
 

@@ -165,8 +165,12 @@ func TestSlimPod_keepsNodeAffinityAndWhatElsePodsPrefer(t *testing.T) {
 			if got.Scheduling.Affinity != tt.required || !slices.EqualFunc(got.Scheduling.Preferred, tt.preferred, func(a, b corev1.PreferredSchedulingTerm) bool { return a.Weight == b.Weight }) {
 				t.Errorf("kept %v and %v, want %v and %v", got.Scheduling.Affinity, got.Scheduling.Preferred, tt.required, tt.preferred)
 			}
-			if got.PrefersPods != tt.pods || got.PrefersSpread != tt.spreads {
-				t.Errorf("prefers by pods %t and by spread %t, want %t and %t", got.PrefersPods, got.PrefersSpread, tt.pods, tt.spreads)
+			rules := got.Rules
+			if rules == nil {
+				rules = &snapshot.PodRules{}
+			}
+			if (len(rules.Preferred) == 1) != tt.pods || (len(rules.SoftSpread) == 1) != tt.spreads {
+				t.Errorf("prefers by pods %v and by spread %v, want %t and %t", rules.Preferred, rules.SoftSpread, tt.pods, tt.spreads)
 			}
 		})
 	}

@@ -248,14 +248,14 @@ func (s *simulation) obstacles(c *class) []counted {
 const enoughNodes = 100
 
 // find returns the node for a pod: of those that take it the one with the highest
-// score, and of several one by chance. In some orders any of them: scores that are not repeated here,
-// above all that of the default topology spread, decide as well.
+// score, and of several one by chance. In some orders any of them: scores that are not repeated here
+// decide as well.
 func (s *simulation) find(r *replacement) (int32, bool) {
 	c, chance := r.class, s.chance.of(ofNodes, r.name)
 	if s.again(c, c.failed) || c.plain && s.tooMuch(c) {
 		return -1, false
 	}
-	enough, highest := enoughNodes, int64(-1)
+	enough := enoughNodes
 	if s.spent() {
 		enough = 1
 	}
@@ -266,10 +266,7 @@ func (s *simulation) find(r *replacement) (int32, bool) {
 		}
 		one := rated{node: i}
 		if !s.anyNode {
-			one = s.rate(c, i, highest)
-		}
-		if c.search.leads(&one) {
-			highest = max(highest, one.score)
+			one = s.rate(c, i)
 		}
 		s.takers = append(s.takers, one)
 		enough--
@@ -281,7 +278,10 @@ func (s *simulation) find(r *replacement) (int32, bool) {
 		}
 		return -1, false
 	}
-	best := s.bestOf(s.takers)
+	if s.anyNode {
+		return s.takers[chance.pick(len(s.takers), func(i int) uint64 { return s.nodeNames[s.takers[i].node] })].node, true
+	}
+	best := s.bestOf(r, s.takers)
 	return best[chance.pick(len(best), func(i int) uint64 { return s.nodeNames[best[i]] })], true
 }
 

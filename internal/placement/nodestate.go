@@ -61,6 +61,9 @@ func (o occupant) listed() bool { return o.replacement != nil || o.leaving }
 
 func (o occupant) rules() *snapshot.PodRules { return o.pod.Rules }
 
+// terminating reports whether the pod has not terminated, and is about to.
+func (o occupant) terminating() bool { return o.leaving || o.replacement == nil && o.pod.Terminating }
+
 // state returns what a node holds in this order, to be read only.
 func (s *simulation) state(i int32) *nodeState {
 	n := &s.now[i]

@@ -51,7 +51,6 @@ func (s *simulation) try(orders int, seed uint64) *Outcome {
 	}
 	slices.SortFunc(out.Victims, func(a, b Victim) int { return a.Pod.Compare(b.Pod) })
 	out.Unread = slices.SortedFunc(maps.Keys(s.unread), (*snapshot.Pod).Compare)
-	out.Preferring = s.preferring(out)
 	return out
 }
 
@@ -172,6 +171,7 @@ func (s *simulation) reset() {
 		c.failed, c.hopeless = failure{}, failure{}
 	}
 	s.rules.reset()
+	s.spreads.reset()
 	s.quotas.reset()
 	s.budgets.preempted, s.budgets.recovered, s.budgets.early = nil, nil, nil
 	s.shuffleNodes()

@@ -104,7 +104,7 @@ func (c *counter) count(i int32, o occupant, n int32) {
 
 // countMatching does so for one that the counter selects.
 func (c *counter) countMatching(i int32, o occupant, n int32) {
-	if c.lasting && (o.leaving || o.replacement == nil && o.pod.Terminating) {
+	if c.lasting && o.terminating() {
 		return
 	}
 	if c.eligible == nil || c.eligible[i] {
@@ -137,6 +137,8 @@ type rules struct {
 	claims   exclusives
 	// pods are those of a namespace that count at the first moment, by node.
 	pods map[string][]located
+	// attracting are the terms by which pods attract others, or keep them away where they can.
+	attracting map[rulesKey][]*attractingTerm
 	// deletesDomains is set where the change deletes all nodes of a domain of topology spread.
 	deletesDomains bool
 	// honorsTaints is set where taints decide which nodes are domains of topology spread.
@@ -153,13 +155,14 @@ type located struct {
 // pods that use exclusive claims.
 func (r *rules) init(s *simulation, evicted []Eviction) {
 	r.topologies, r.local, r.shared, r.terms = map[string]*topology{}, map[string][]*counter{}, map[counterKey]*counter{}, map[antiKey]*antiTerm{}
-	r.matching = map[podKey][]*counter{}
+	r.matching, r.attracting = map[podKey][]*counter{}, map[rulesKey][]*attractingTerm{}
 	r.claims = newExclusives(s)
 	for i, p := range s.places {
 		for _, pod := range s.snapshot.Pods[p.node.Name] {
 			if pod.Completed || pod.Rules == nil && len(pod.Claims) == 0 {
 				continue
 			}
+			r.attract(pod)
 			terms := r.antiTerms(s, pod)
 			if s.gone(int32(i), pod, 0) {
 				continue
@@ -171,6 +174,7 @@ func (r *rules) init(s *simulation, evicted []Eviction) {
 		}
 	}
 	know := func(pod *snapshot.Pod) {
+		r.attract(pod)
 		r.antiTerms(s, pod)
 		r.claims.counts(pod)
 	}
@@ -239,18 +243,27 @@ func (r *rules) reset() {
 	for _, c := range r.shared {
 		c.reset()
 	}
+	for _, terms := range r.attracting {
+		for _, t := range terms {
+			t.reset()
+		}
+	}
 	r.claims.reset()
 }
 
 // update counts a pod that comes to a node, or that leaves it where n is -1.
 func (r *rules) update(s *simulation, i int32, o occupant, n int64) {
 	times := int32(n) //nolint:gosec // It is 1 or -1.
+	s.spreads.update(i, o, times)
 	for _, c := range r.selecting(o) {
 		c.countMatching(i, o, times)
 	}
 	if o.rules() != nil {
 		for _, t := range r.antiTerms(s, o.pod) {
 			t.add(i, times)
+		}
+		for _, t := range r.attracting[rulesKey{o.pod.Rules, o.pod.Namespace}] {
+			t.count(i, times)
 		}
 	}
 	r.claims.update(i, o.pod, times)
@@ -271,11 +284,12 @@ func (r *rules) selecting(o occupant) []*counter {
 	return out
 }
 
-// counterKey is what a counter belongs to.
+// counterKey is what a counter belongs to. It is soft for what pods prefer.
 type counterKey struct {
 	rules      *snapshot.PodRules
 	namespace  string
 	kind       kind
+	soft       bool
 	index      int
 	scheduling *snapshot.Scheduling
 	// values are those of the labels that a spread constraint takes from the pod.
@@ -309,33 +323,33 @@ func (r *rules) counter(s *simulation, key counterKey, topologyKey string, local
 	}
 	if s.running {
 		c.reset()
-		s.catchUp(c)
+		s.eachChanged(c.count)
 	}
 	return c
 }
 
-// catchUp counts what an order has changed already when a counter is made for the replacement of
-// a preempted pod.
-func (s *simulation) catchUp(c *counter) {
+// eachChanged calls do with the pods that an order has put on nodes so far, and with those that it has taken away, for which
+// n is -1.
+func (s *simulation) eachChanged(do func(i int32, o occupant, n int32)) {
 	for k := range s.touched {
 		i := s.touched[k].node
 		for _, pod := range s.snapshot.Pods[s.places[i].node.Name] {
 			if !pod.Completed && !s.gone(i, pod, 0) && (s.gone(i, pod, s.moment) || s.isPreempted[pod]) {
-				c.count(i, occupant{pod: pod}, -1)
+				do(i, occupant{pod: pod}, -1)
 			}
 		}
 		for _, o := range s.now[i].placed {
 			if !o.nominee {
-				c.count(i, o, 1)
+				do(i, o, 1)
 			}
 		}
 	}
 	if s.early {
-		s.eachLeaving(0, func(i int32, pod *snapshot.Pod) { c.count(i, occupant{pod: pod}, 1) })
+		s.eachLeaving(0, func(i int32, pod *snapshot.Pod) { do(i, occupant{pod: pod}, 1) })
 	}
 	for _, l := range s.lingering {
 		if !l.holds {
-			c.count(l.node, l.occupant, 1)
+			do(l.node, l.occupant, 1)
 		}
 	}
 }

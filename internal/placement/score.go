@@ -4,7 +4,9 @@
 package placement
 
 import (
+	"cmp"
 	"math"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -22,43 +24,39 @@ const taintWeight, affinityWeight = 3, 2
 // rated is a node that takes a pod.
 type rated struct {
 	node, untolerated, preferred int32
-	score                        int64
+	// crowded is what PodTopologySpread scores it by, attracts what InterPodAffinity does, and score the sum of the scores.
+	crowded, attracts, score int64
 }
 
-// rate returns what a node is chosen by: how much of it is free, how a pod balances the use of its
-// resources, how many of its PreferNoSchedule taints the pod does not tolerate, and how much the pod prefers it by
-// its node affinity, and in some orders how much storage is left. Of the scheduler's other scores none is repeated. Least is the score of another node that leads:
-// one that is lower is any number below it, since to weigh the balance costs as much as all else.
-func (s *simulation) rate(c *class, i int32, least int64) rated {
-	n, storage := s.state(i), int64(0)
+// rate returns what a node is chosen by: how much of it is free, in some orders how much storage is left, how many of its
+// PreferNoSchedule taints the pod does not tolerate, and how much the pod prefers it by its node affinity. How a pod balances the
+// use of its resources, and what it prefers of other pods, bestOf adds. Of the scheduler's other scores none is repeated.
+func (s *simulation) rate(c *class, i int32) rated {
+	n := s.state(i)
+	one := rated{node: i, preferred: s.preferred(c.search, i), score: n.free(c.demand)}
 	if c.search.open != nil {
-		least, storage = -1, s.storageScore(c, i)
+		one.score += s.storageScore(c, i)
 	}
-	free, balanced := n.scores(c.demand, least)
-	one := rated{node: i, preferred: s.preferred(c.search, i), score: free + balanced + storage}
 	if n.soft {
 		one.untolerated = s.untolerated(c.search, i)
 	}
 	return one
 }
 
-// leads reports whether no node of a lower score by resources is better: pods tolerate all of its soft taints, and
-// prefer no node more.
-func (l *nodeSearch) leads(one *rated) bool {
-	return one.untolerated == 0 && (l.preferences == nil || one.preferred == l.preferences.most)
-}
-
 // bestOf returns the nodes with the highest score of those that take a pod. The untolerated
-// taints of each count by the most that one of them has, and its preferred terms likewise.
-func (s *simulation) bestOf(takers []rated) []int32 {
-	highest, taints, weights := int64(-1), int32(0), int32(0)
-	for i := range takers {
-		taints, weights = max(taints, takers[i].untolerated), max(weights, takers[i].preferred)
-	}
+// taints of each count by the most that one of them has, and its preferred terms likewise. To weigh the balance costs as much as
+// all else: nodes that no balance makes the best are left out.
+func (s *simulation) bestOf(r *replacement, takers []rated) []int32 {
+	s.sum(r.prefers, takers)
+	first := slices.MaxFunc(takers, func(a, b rated) int { return cmp.Compare(a.score, b.score) })
+	highest := first.score + s.state(first.node).balancing(r.class.demand)
 	s.best = s.best[:0]
 	for i := range takers {
-		score := takers[i].score + taintWeight*taintScore(takers[i].untolerated, taints) + affinityWeight*affinityScore(takers[i].preferred, weights)
-		if score > highest {
+		n, score := s.state(takers[i].node), takers[i].score
+		if score+n.mostBalancing() < highest {
+			continue
+		}
+		if score += n.balancing(r.class.demand); score > highest {
 			highest, s.best = score, s.best[:0]
 		}
 		if score == highest {
@@ -67,6 +65,30 @@ func (s *simulation) bestOf(takers []rated) []int32 {
 	}
 	return s.best
 }
+
+// sum adds the scores that depend on the other nodes.
+func (s *simulation) sum(p *podPreferences, takers []rated) {
+	s.rateByPods(p, takers)
+	taints, weights := int32(0), int32(0)
+	crowded, attracts := span{math.MaxInt64, 0}, span{math.MaxInt64, math.MinInt64}
+	for i := range takers {
+		one := &takers[i]
+		taints, weights = max(taints, one.untolerated), max(weights, one.preferred)
+		if attracts.add(one.attracts); one.crowded != unspread {
+			crowded.add(one.crowded)
+		}
+	}
+	for i := range takers {
+		one := &takers[i]
+		one.score += taintWeight*taintScore(one.untolerated, taints) + affinityWeight*affinityScore(one.preferred, weights) +
+			spreadWeight*spreadScore(one.crowded, crowded.least, crowded.most) + podAffinityWeight*podAffinityScore(one.attracts, attracts.least, attracts.most)
+	}
+}
+
+// span is the least and the most of some numbers.
+type span struct{ least, most int64 }
+
+func (s *span) add(n int64) { s.least, s.most = min(s.least, n), max(s.most, n) }
 
 // taintScore is higher the fewer taints of a node a pod does not tolerate, if one of the nodes has most of them
 // (k8s.io/kubernetes v1.37.2 pkg/scheduler/framework/plugins/helper/normalize_score.go).
@@ -97,20 +119,25 @@ func (s *simulation) untolerated(l *nodeSearch, i int32) int32 {
 	return int32(l.untolerated[i]) - 1
 }
 
-// scores returns the score of NodeResourcesFit and that of NodeResourcesBalancedAllocation, which
-// leaves pods out that request nothing, and nodes whose sum is below the least.
-func (n *nodeState) scores(d *snapshot.Demand, least int64) (free, balanced int64) {
-	has := n.has
-	if has == nil {
-		return 0, 0
+// free returns the score of NodeResourcesFit.
+func (n *nodeState) free(d *snapshot.Demand) int64 {
+	if n.has == nil {
+		return 0
 	}
-	free = leastAllocated([2]int64{n.scoredCPU + d.ScoredMilliCPU, n.scoredMemory + d.ScoredMemory}, [2]int64{has.MilliCPU, has.Memory})
-	if d.Asks.MilliCPU == 0 && d.Asks.Memory == 0 || free+balancedAllocation(n.balanced, maxScore) < least {
-		return free, 0
-	}
-	with := balance([2]int64{n.milliCPU + d.Asks.MilliCPU, n.memory + d.Asks.Memory}, [2]int64{has.MilliCPU, has.Memory})
-	return free, balancedAllocation(n.balanced, with)
+	return leastAllocated([2]int64{n.scoredCPU + d.ScoredMilliCPU, n.scoredMemory + d.ScoredMemory}, [2]int64{n.has.MilliCPU, n.has.Memory})
 }
+
+// balancing returns the score of NodeResourcesBalancedAllocation, which leaves pods out that request nothing.
+func (n *nodeState) balancing(d *snapshot.Demand) int64 {
+	if n.has == nil || d.Asks.MilliCPU == 0 && d.Asks.Memory == 0 {
+		return 0
+	}
+	with := balance([2]int64{n.milliCPU + d.Asks.MilliCPU, n.memory + d.Asks.Memory}, [2]int64{n.has.MilliCPU, n.has.Memory})
+	return balancedAllocation(n.balanced, with)
+}
+
+// mostBalancing returns the highest that balancing returns of any pod.
+func (n *nodeState) mostBalancing() int64 { return balancedAllocation(n.balanced, maxScore) }
 
 // leastAllocated is higher the more of CPU and memory is left
 // (k8s.io/kubernetes v1.37.2 pkg/scheduler/framework/plugins/noderesources/least_allocated.go).

@@ -44,7 +44,7 @@ func TestSimulate_podsAvoidPreferNoSchedule(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(roomy("n1"), roomy("n2", tt.n2...), roomy("n3", tt.n3...))
-			w = w.run(replicas("small", "n1", 12, asking(1, 1), scored(1, 1), priority(10), tolerating(tt.tolerations...))...)
+			w = w.run(replicas("small", "n1", 12, cloned, asking(1, 1), scored(1, 1), priority(10), tolerating(tt.tolerations...))...)
 			w = w.run(pod("large", "n1", ownedBy("ReplicaSet", "large"), asking(12, 1), scored(12, 1)))
 			change := gone("n1")
 			maps.Copy(change.Taints, tt.change)
@@ -91,7 +91,7 @@ func TestSimulate_podsFollowPreferredNodeAffinity(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(roomy("n1"), roomy("n2", tt.taints...), roomy("n3"))
-			w = w.run(replicas("urgent", "n1", 12, asking(1, 1), scored(1, 1), priority(10), preferring(tt.terms...))...)
+			w = w.run(replicas("urgent", "n1", 12, cloned, asking(1, 1), scored(1, 1), priority(10), preferring(tt.terms...))...)
 			w = w.run(pod("calm", "n1", ownedBy("ReplicaSet", "calm"), asking(1, 1), scored(1, 1), selecting("kubernetes.io/hostname", "n2")))
 			change := gone("n1")
 			change.Labels = tt.labels

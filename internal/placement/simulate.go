@@ -109,8 +109,6 @@ type Outcome struct {
 	UnknownVolumeLimits bool
 	// UnmodelledStorage names what is not known of the storage that pods need whose claims no volume is bound to.
 	UnmodelledStorage []string
-	// Preferring are the pods to place that prefer nodes by the pods that run there, where that may change the outcome.
-	Preferring []*snapshot.Pod
 	// Victims are the pods that preemption evicts in any order, and those that Jobs delete which fail by that, sorted by
 	// namespace and name. Like
 	// Preempted, they are without those that it evicts without the change as well.
@@ -192,7 +190,6 @@ func Join(outcomes ...*Outcome) *Outcome {
 		out.UnknownVolumeLimits = out.UnknownVolumeLimits || o.UnknownVolumeLimits
 		out.UnmodelledRanges = append(out.UnmodelledRanges, o.UnmodelledRanges...)
 		out.UnmodelledStorage = append(out.UnmodelledStorage, o.UnmodelledStorage...)
-		out.Preferring = append(out.Preferring, o.Preferring...)
 		out.Victims = append(out.Victims, o.Victims...)
 		out.Unread = append(out.Unread, o.Unread...)
 		maps.Copy(out.groups, o.groups)

@@ -45,8 +45,11 @@ type simulation struct {
 	byKey     map[snapshot.WorkloadKey]int
 	sets      map[string]*statefulSet
 	rules     rules
-	quotas    *quotas
-	turns     turns
+	spreads   defaultSpreads
+	// preferences remembers what pods prefer.
+	preferences map[preferenceKey]*podPreferences
+	quotas      *quotas
+	turns       turns
 	// attachments are limited by drivers of volumes.
 	attachments attachments
 	// used is the storage of claims that no volume was bound to.
@@ -145,9 +148,11 @@ type simulation struct {
 	effort
 	// proved is set where it is proved what each order comes to, leftOver where pods find no node in any.
 	proved, leftOver bool
-	// takers, best and lower are used anew for each pod.
+	// takers, best, crowds, seen and lower are used anew for each pod.
 	takers []rated
 	best   []int32
+	crowds []float64
+	seen   []bool
 	lower  []occupant
 }
 
@@ -156,6 +161,8 @@ type replacement struct {
 	// pod is the one that it replaces, or that waits itself.
 	pod   *snapshot.Pod
 	class *class
+	// prefers is what it prefers nodes by, of the pods that run there.
+	prefers *podPreferences
 	// waiting is set for a pod that was Pending before the change.
 	waiting bool
 	// after is the moment at which its controller creates it, evicted that at which the pod is evicted that it replaces, wait
@@ -214,7 +221,7 @@ func newSimulation(f *Finder, evicted []Eviction) *simulation {
 	f.allPlaces()
 	s := &simulation{
 		Finder: f, effort: effort{limit: workLimit}, classes: map[classKey]*class{}, tooLarge: tooLarge{classes: map[*nodeSearch][]*class{}}, evicted: make(map[*snapshot.Pod]int64, len(evicted)), leaves: make([]bool, len(f.places)),
-		byKey: map[snapshot.WorkloadKey]int{}, groups: map[groupKey]*Group{}, sets: map[string]*statefulSet{}, isPreempted: map[*snapshot.Pod]bool{}, victims: map[*snapshot.Pod]Eviction{}, unfit: map[*snapshot.Pod]bool{}, welcome: map[*snapshot.Pod]bool{}, denials: map[*snapshot.Pod]*Refusal{}, failures: newFailures(), unread: map[*snapshot.Pod]bool{}, isUndecided: map[*snapshot.Pod]*undecided{}, ended: map[*snapshot.Pod]bool{}, replacing: make(map[*snapshot.Pod]*replacement, len(evicted)), unmodelledRanges: map[string]bool{},
+		byKey: map[snapshot.WorkloadKey]int{}, groups: map[groupKey]*Group{}, sets: map[string]*statefulSet{}, isPreempted: map[*snapshot.Pod]bool{}, victims: map[*snapshot.Pod]Eviction{}, unfit: map[*snapshot.Pod]bool{}, welcome: map[*snapshot.Pod]bool{}, denials: map[*snapshot.Pod]*Refusal{}, failures: newFailures(), unread: map[*snapshot.Pod]bool{}, isUndecided: map[*snapshot.Pod]*undecided{}, ended: map[*snapshot.Pod]bool{}, replacing: make(map[*snapshot.Pod]*replacement, len(evicted)), preferences: map[preferenceKey]*podPreferences{}, unmodelledRanges: map[string]bool{},
 		now: make([]nodeState, len(f.places)), order: make([]int32, len(f.places)), nodeNames: make([]uint64, len(f.places)), evictions: evicted,
 	}
 	s.attachments = newAttachments(s.snapshot, evicted)
@@ -267,7 +274,7 @@ func (s *simulation) replace(e *Eviction) {
 	if e.Scheduling == nil {
 		return
 	}
-	r := &replacement{pod: e.Pod, class: s.classOf(e.Pod, e.Scheduling, s.admitted(e.Pod).demand), after: e.gone(), evicted: e.gone(), planned: e.gone(), wait: e.wait(), workload: s.workload(e.Pod), node: -1, waiting: e.Arrives, perhaps: e.Doubtful, fits: true, name: nameOfPod(e.Pod)}
+	r := &replacement{pod: e.Pod, prefers: s.prefers(e.Pod, e.Scheduling), class: s.classOf(e.Pod, e.Scheduling, s.admitted(e.Pod).demand), after: e.gone(), evicted: e.gone(), planned: e.gone(), wait: e.wait(), workload: s.workload(e.Pod), node: -1, waiting: e.Arrives, perhaps: e.Doubtful, fits: true, name: nameOfPod(e.Pod)}
 	if e.Ordered && e.Pod.Controller != nil {
 		if s.enlist(r); r.set != nil {
 			r.set.policyUnknown = e.PolicyUnknown
@@ -312,7 +319,7 @@ func (s *simulation) wait(pod *snapshot.Pod) {
 	if _, deleted := s.evicted[pod]; deleted || pod.Terminating || pod.Completed || pod.Gated {
 		return
 	}
-	r := &replacement{pod: pod, class: s.classOf(pod, pod.Scheduling, pod.Requests()), waiting: true, workload: s.workload(pod), node: -1, after: math.MinInt64, evicted: math.MinInt64, planned: math.MinInt64, name: nameOfPod(pod), perhaps: s.isUndecided[pod] != nil}
+	r := &replacement{pod: pod, prefers: s.prefers(pod, pod.Scheduling), class: s.classOf(pod, pod.Scheduling, pod.Requests()), waiting: true, workload: s.workload(pod), node: -1, after: math.MinInt64, evicted: math.MinInt64, planned: math.MinInt64, name: nameOfPod(pod), perhaps: s.isUndecided[pod] != nil}
 	if pod.Controller != nil && s.sets[string(pod.Controller.UID)] != nil {
 		s.enlist(r)
 	}

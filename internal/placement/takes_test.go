@@ -4,6 +4,7 @@
 package placement
 
 import (
+	"slices"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -16,16 +17,34 @@ func TestSimulation_shortCutsChangeNoAnswer(t *testing.T) {
 		c := drawCluster(t, rapid.Bool().Draw(t, "related"), true)
 		s := c.simulation()
 		s.run(3, rapid.IntRange(0, 5).Draw(t, "order"))
-		least := rapid.Int64Range(0, 2*maxScore).Draw(t, "least")
 		for _, class := range s.classes {
 			for i := range s.places {
 				at := int32(i)
 				if got, want := s.takes(class, at), s.ask(class, at) == takes; got != want {
 					t.Fatalf("%s takes a pod: %t, want %t", s.places[i].node.Name, got, want)
 				}
-				if got, want := s.rate(class, at, least).score, s.rate(class, at, 0).score; got != want && (got >= least || want >= least) {
-					t.Fatalf("score %d, want %d; the least is %d", got, want, least)
+			}
+		}
+		for _, r := range s.replacements {
+			var takers []rated
+			for i := range s.places {
+				takers = append(takers, s.rate(r.class, int32(i)))
+			}
+			got := slices.Clone(s.bestOf(r, takers))
+			// bestOf has added what depends on other nodes.
+			var want []int32
+			highest := int64(-1)
+			for _, one := range takers {
+				score := one.score + s.state(one.node).balancing(r.class.demand)
+				if score > highest {
+					want, highest = nil, score
 				}
+				if score == highest {
+					want = append(want, one.node)
+				}
+			}
+			if !slices.Equal(got, want) {
+				t.Fatalf("the best nodes are %v, want %v", got, want)
 			}
 		}
 	})

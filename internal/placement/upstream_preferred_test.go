@@ -41,9 +41,10 @@ func TestUpstream_preferredNodes(t *testing.T) {
 			w.Nodes[name] = n
 		}
 		s, class := w.prepared(fromAPI(&corev1.Pod{Spec: corev1.PodSpec{Containers: containers("cpu=1 memory=2000")}}))
-		free, balanced := s.state(0).scores(class.demand, 0)
+		free, balanced := s.state(0).free(class.demand), s.state(0).balancing(class.demand)
 		for i := range s.places {
-			if f, b := s.state(int32(i)).scores(class.demand, 0); f != free || b != balanced {
+			n := s.state(int32(i))
+			if f, b := n.free(class.demand), n.balancing(class.demand); f != free || b != balanced {
 				t.Errorf("node %d has %d and %d, and the first %d and %d", i, f, b, free, balanced)
 			}
 		}
@@ -58,7 +59,7 @@ func TestUpstream_preferredNodes(t *testing.T) {
 			n.Labels, n.Allocatable = has, new(snapshot.ResourcesOf(amounts("cpu=4 memory=10000")))
 			w.Nodes["n0"] = n
 			s, class := w.prepared(fromAPI(&corev1.Pod{Spec: corev1.PodSpec{Containers: containers("cpu=1 memory=2000")}}))
-			got[i][0], got[i][1] = s.state(0).scores(class.demand, 0)
+			got[i] = [2]int64{s.state(0).free(class.demand), s.state(0).balancing(class.demand)}
 		}
 		if got[0] != got[1] || got[0] == [2]int64{} {
 			t.Errorf("the node scores %v, and %v without labels", got[0], got[1])

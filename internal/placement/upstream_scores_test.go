@@ -48,8 +48,8 @@ func (c *scoreCase) scores() (free, balanced []int64) {
 	}
 	s, class := w.prepared(fromAPI(&corev1.Pod{Spec: corev1.PodSpec{Containers: containers(c.pod...)}}))
 	for i := range s.places {
-		f, b := s.state(int32(i)).scores(class.demand, 0)
-		free, balanced = append(free, f), append(balanced, b)
+		n := s.state(int32(i))
+		free, balanced = append(free, n.free(class.demand)), append(balanced, n.balancing(class.demand))
 	}
 	return free, balanced
 }

@@ -29,8 +29,7 @@ var (
 	podTerms       = values("namespaces", "topologyKey", "matchLabelKeys", "mismatchLabelKeys").with(tree{"labelSelector": labelSelector, "namespaceSelector": labelSelector})
 	requiredTerms  = "requiredDuringSchedulingIgnoredDuringExecution"
 	preferredTerms = "preferredDuringSchedulingIgnoredDuringExecution"
-	// relatedFields are required terms, and which namespaces preferred ones name: ResourceQuotas can be about that.
-	relatedFields  = tree{requiredTerms: podTerms, preferredTerms: {"podAffinityTerm": values("namespaces").with(tree{"namespaceSelector": labelSelector})}}
+	relatedFields  = tree{requiredTerms: podTerms, preferredTerms: values("weight").with(tree{"podAffinityTerm": podTerms})}
 	affinityFields = tree{"nodeAffinity": {requiredTerms: nodeTerms, preferredTerms: values("weight").with(tree{"preference": nodeTerm})}, "podAffinity": relatedFields, "podAntiAffinity": relatedFields}
 	spreadFields   = values("maxSkew", "topologyKey", "whenUnsatisfiable", "minDomains", "nodeAffinityPolicy", "nodeTaintsPolicy", "matchLabelKeys").
 			with(tree{"labelSelector": labelSelector})

@@ -269,7 +269,7 @@ spec:
 	}
 	p := s.Pods["a"][0]
 	want := []corev1.PreferredSchedulingTerm{{Weight: 7, Preference: corev1.NodeSelectorTerm{MatchExpressions: []corev1.NodeSelectorRequirement{{Key: "zone", Operator: corev1.NodeSelectorOpIn, Values: []string{"a"}}}}}}
-	if diff := cmp.Diff(want, p.Scheduling.Preferred); diff != "" || !p.PrefersPods || !p.PrefersSpread {
+	if diff := cmp.Diff(want, p.Scheduling.Preferred); diff != "" || len(p.Rules.Preferred) != 1 || p.Rules.Preferred[0].Weight != -1 || len(p.Rules.SoftSpread) != 1 {
 		t.Errorf("read as %+v: %s", p, diff)
 	}
 }

@@ -11,20 +11,29 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 )
 
-// PodRules are what a pod requires of the other pods of a node or a domain: pod affinity,
+// PodRules are what a pod requires of the other pods of a node or a domain, or prefers: pod affinity,
 // topology spread, host ports and disks. Pods that are equal in it share one value.
 type PodRules struct {
 	// Affinity and AntiAffinity are the required terms.
 	Affinity, AntiAffinity []PodTerm
-	// Spread are the constraints with whenUnsatisfiable DoNotSchedule.
-	Spread []SpreadConstraint
+	// Preferred are the preferred terms of both kinds.
+	Preferred []WeightedTerm
+	// Spread are the constraints with whenUnsatisfiable DoNotSchedule, SoftSpread those with ScheduleAnyway.
+	Spread, SoftSpread []SpreadConstraint
 	// Ports are the host ports of containers and sidecars.
 	Ports []HostPort
 	// Disks are the inline volumes that not every other pod of a node can use beside it.
 	Disks []Disk
 }
 
-// PodTerm is a required term of pod affinity or anti-affinity. The API server has merged
+// WeightedTerm is a preferred term of pod affinity. The weight of one of anti-affinity is negative.
+type WeightedTerm struct {
+	PodTerm
+
+	Weight int32
+}
+
+// PodTerm is a term of pod affinity or anti-affinity. The API server has merged
 // matchLabelKeys and mismatchLabelKeys into the selector when it created the pod
 // (k8s.io/kubernetes v1.37.2 pkg/registry/core/pod/strategy.go, applyMatchLabelKeysAndMismatchLabelKeys).
 type PodTerm struct {
@@ -59,6 +68,9 @@ type SpreadConstraint struct {
 	HonorAffinity, HonorTaints bool
 }
 
+// OnNodes reports whether its domains are nodes.
+func (c *SpreadConstraint) OnNodes() bool { return c.TopologyKey == corev1.LabelHostname }
+
 // HostPort is a port of a node that a pod takes.
 type HostPort struct {
 	IP       string
@@ -78,16 +90,21 @@ func PodRulesOf(spec *corev1.PodSpec) *PodRules {
 	r := &PodRules{Ports: hostPorts(spec), Disks: DisksOf(spec)}
 	if a := spec.Affinity; a != nil && a.PodAffinity != nil {
 		r.Affinity = podTerms(a.PodAffinity.RequiredDuringSchedulingIgnoredDuringExecution)
+		r.prefer(a.PodAffinity.PreferredDuringSchedulingIgnoredDuringExecution, 1)
 	}
 	if a := spec.Affinity; a != nil && a.PodAntiAffinity != nil {
 		r.AntiAffinity = podTerms(a.PodAntiAffinity.RequiredDuringSchedulingIgnoredDuringExecution)
+		r.prefer(a.PodAntiAffinity.PreferredDuringSchedulingIgnoredDuringExecution, -1)
 	}
 	for i := range spec.TopologySpreadConstraints {
-		if c := &spec.TopologySpreadConstraints[i]; c.WhenUnsatisfiable == corev1.DoNotSchedule {
+		switch c := &spec.TopologySpreadConstraints[i]; c.WhenUnsatisfiable {
+		case corev1.DoNotSchedule:
 			r.Spread = append(r.Spread, spreadConstraint(c))
+		case corev1.ScheduleAnyway:
+			r.SoftSpread = append(r.SoftSpread, spreadConstraint(c))
 		}
 	}
-	if len(r.Affinity)+len(r.AntiAffinity)+len(r.Spread)+len(r.Ports)+len(r.Disks) == 0 {
+	if len(r.Affinity)+len(r.AntiAffinity)+len(r.Preferred)+len(r.Spread)+len(r.SoftSpread)+len(r.Ports)+len(r.Disks) == 0 {
 		return nil
 	}
 	return r
@@ -96,17 +113,27 @@ func PodRulesOf(spec *corev1.PodSpec) *PodRules {
 func podTerms(terms []corev1.PodAffinityTerm) []PodTerm {
 	var out []PodTerm
 	for i := range terms {
-		t := &terms[i]
-		term := PodTerm{
-			TopologyKey: t.TopologyKey, Selector: selectorOf(t.LabelSelector), Namespaces: t.Namespaces,
-			OwnNamespace: len(t.Namespaces) == 0 && t.NamespaceSelector == nil,
-		}
-		if t.NamespaceSelector != nil {
-			term.NamespaceSelector = selectorOf(t.NamespaceSelector)
-		}
-		out = append(out, term)
+		out = append(out, podTerm(&terms[i]))
 	}
 	return out
+}
+
+// prefer adds preferred terms. The sign is that of their weights.
+func (r *PodRules) prefer(terms []corev1.WeightedPodAffinityTerm, sign int32) {
+	for i := range terms {
+		r.Preferred = append(r.Preferred, WeightedTerm{podTerm(&terms[i].PodAffinityTerm), sign * terms[i].Weight})
+	}
+}
+
+func podTerm(t *corev1.PodAffinityTerm) PodTerm {
+	term := PodTerm{
+		TopologyKey: t.TopologyKey, Selector: selectorOf(t.LabelSelector), Namespaces: t.Namespaces,
+		OwnNamespace: len(t.Namespaces) == 0 && t.NamespaceSelector == nil,
+	}
+	if t.NamespaceSelector != nil {
+		term.NamespaceSelector = selectorOf(t.NamespaceSelector)
+	}
+	return term
 }
 
 func spreadConstraint(c *corev1.TopologySpreadConstraint) SpreadConstraint {

@@ -34,17 +34,22 @@ func TestPodRulesOf_keepsPortsOfWhatRunsAsLongAsThePod(t *testing.T) {
 	}
 }
 
-func TestPodRulesOf_ignoresWhatIsOnlyPreferred(t *testing.T) {
+func TestPodRulesOf_keepsWhatIsOnlyPreferredApart(t *testing.T) {
 	t.Parallel()
-	term := corev1.WeightedPodAffinityTerm{Weight: 1, PodAffinityTerm: corev1.PodAffinityTerm{TopologyKey: "zone", LabelSelector: matching("a", "b")}}
-	spec := &corev1.PodSpec{
-		Affinity: &corev1.Affinity{
-			PodAffinity:     &corev1.PodAffinity{PreferredDuringSchedulingIgnoredDuringExecution: []corev1.WeightedPodAffinityTerm{term}},
-			PodAntiAffinity: &corev1.PodAntiAffinity{PreferredDuringSchedulingIgnoredDuringExecution: []corev1.WeightedPodAffinityTerm{term}},
-		},
-		TopologySpreadConstraints: []corev1.TopologySpreadConstraint{{TopologyKey: "zone", WhenUnsatisfiable: corev1.ScheduleAnyway}},
+	term := func(weight int32) corev1.WeightedPodAffinityTerm {
+		return corev1.WeightedPodAffinityTerm{Weight: weight, PodAffinityTerm: corev1.PodAffinityTerm{TopologyKey: "zone", LabelSelector: matching("a", "b")}}
 	}
-	if rules := PodRulesOf(spec); rules != nil {
+	rules := PodRulesOf(&corev1.PodSpec{
+		Affinity: &corev1.Affinity{
+			PodAffinity:     &corev1.PodAffinity{PreferredDuringSchedulingIgnoredDuringExecution: []corev1.WeightedPodAffinityTerm{term(3)}},
+			PodAntiAffinity: &corev1.PodAntiAffinity{PreferredDuringSchedulingIgnoredDuringExecution: []corev1.WeightedPodAffinityTerm{term(5)}},
+		},
+		TopologySpreadConstraints: []corev1.TopologySpreadConstraint{{TopologyKey: "zone", MaxSkew: 2, WhenUnsatisfiable: corev1.ScheduleAnyway}},
+	})
+	if rules == nil || len(rules.Affinity)+len(rules.AntiAffinity)+len(rules.Spread) > 0 || len(rules.Preferred) != 2 || len(rules.SoftSpread) != 1 {
+		t.Fatalf("got %+v", rules)
+	}
+	if near, apart := rules.Preferred[0], rules.Preferred[1]; near.Weight != 3 || apart.Weight != -5 || apart.Selector.String() != "a=b" || rules.SoftSpread[0].MaxSkew != 2 {
 		t.Errorf("got %+v", rules)
 	}
 }

@@ -159,9 +159,6 @@ type Pod struct {
 	Gated bool
 	// Grace is how many seconds the pod may take to end once it is deleted (terminationGracePeriodSeconds).
 	Grace int32
-	// PrefersPods is set where it has preferred terms of pod affinity or anti-affinity, PrefersSpread where it has
-	// topology spread constraints with ScheduleAnyway.
-	PrefersPods, PrefersSpread bool
 }
 
 // Key returns namespace/name.

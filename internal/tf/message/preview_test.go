@@ -90,10 +90,6 @@ func localData(p *snapshot.Pod) { p.LocalData = true }
 func completed(p *snapshot.Pod) { p.Completed = true }
 func ephemeral(p *snapshot.Pod) { p.Ephemeral = true }
 
-// preferring prefers nodes by the pods that run there.
-func preferring(p *snapshot.Pod)   { p.PrefersPods = true }
-func spreadAnyway(p *snapshot.Pod) { p.PrefersPods, p.PrefersSpread = true, true }
-
 // placedByVolcano has a scheduler and devices that no simulation knows.
 func placedByVolcano(p *snapshot.Pod) {
 	d := *p.Demand
@@ -189,7 +185,6 @@ func TestPreview_goldensOfSituations(t *testing.T) {
 		"all-fit":           {aCluster().node("worker-2", 8).pods("worker-1", "shop/Deployment/web", 3, 1), gpu, "", false},
 		"room-for-one":      {aCluster().node("worker-2", 1).pods("worker-1", "shop/Deployment/web", 10, 1), gpu, "", false},
 		"depends-on-order":  {aCluster().node("worker-2", 6).pods("worker-1", "shop/Deployment/large", 2, 3).pods("worker-1", "shop/Deployment/small", 3, 2), gpu, "", false},
-		"preferences":       {aCluster().node("worker-2", 4).node("worker-3", 4).pods("worker-1", "shop/Deployment/large", 1, 3, spreadAnyway).pods("worker-1", "shop/Deployment/small", 4, 1, preferring), gpu, "", false},
 		"preempted":         {aCluster().node("worker-2", 4).pods("worker-1", "pay/Deployment/core", 1, 3, urgent).pods("worker-2", "prod/Deployment/calm", 1, 2).node("worker-3", 2), gpu, "", false},
 		"preempted-pending": {aCluster().node("worker-2", 4).pods("worker-1", "pay/Deployment/core", 1, 3, urgent).pods("worker-2", "prod/Deployment/calm", 1, 2).pods("worker-2", "prod/one-off", 1, 1), gpu, "", false},
 		"again":             {again(), gpu, "", false},

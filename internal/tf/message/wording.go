@@ -188,32 +188,11 @@ func unmodelledPods(report *eviction.Report) (parts []string) {
 	if inline > 0 {
 		parts = append(parts, "limits of the inline volumes of "+Count(inline, "pod"))
 	}
-	parts = append(parts, preferences(report)...)
 	if resized > 0 {
 		parts = append(parts, "requests of "+CountVerb(resized, "pod that may have been resized", "pods that may have been resized"))
 	}
 	if slices.Sort(schedulers); len(schedulers) > 0 {
 		parts = append(parts, "scheduler "+Some(schedulers))
-	}
-	return parts
-}
-
-// preferences names what pods prefer that a simulation does not follow. Several steps of one change place the same pods.
-func preferences(report *eviction.Report) (parts []string) {
-	affinity, spread := map[*snapshot.Pod]bool{}, map[*snapshot.Pod]bool{}
-	for _, pod := range report.Outcome().Preferring {
-		if pod.PrefersPods {
-			affinity[pod] = true
-		}
-		if pod.PrefersSpread {
-			spread[pod] = true
-		}
-	}
-	if len(affinity) > 0 {
-		parts = append(parts, "preferred pod affinity of "+Count(len(affinity), "pod"))
-	}
-	if len(spread) > 0 {
-		parts = append(parts, "ScheduleAnyway spread of "+Count(len(spread), "pod"))
 	}
 	return parts
 }

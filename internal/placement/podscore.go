@@ -1,0 +1,101 @@
+// Copyright The kubetaint Authors
+// SPDX-License-Identifier: MPL-2.0
+
+package placement
+
+import "math"
+
+// spreadWeight and podAffinityWeight are those of PodTopologySpread and InterPodAffinity
+// (k8s.io/kubernetes v1.37.2 pkg/scheduler/apis/config/v1/default_plugins.go).
+const spreadWeight, podAffinityWeight = 2, 2
+
+// unspread marks a node that lacks a label of a constraint.
+const unspread = -1
+
+// rateByPods rates nodes by the pods that run there.
+func (s *simulation) rateByPods(p *podPreferences, takers []rated) {
+	if len(p.spread) > 0 {
+		s.rateSpread(p, takers)
+	}
+	for _, a := range p.attractions {
+		for i := range takers {
+			if n, in := a.on(takers[i].node); in {
+				takers[i].attracts += int64(n) * a.weight
+			}
+		}
+	}
+}
+
+// rateSpread gives each node that takes a pod what PodTopologySpread scores it by: more for more pods of its domains. The pods of
+// small domains count for more
+// (k8s.io/kubernetes v1.37.2 pkg/scheduler/framework/plugins/podtopologyspread/scoring.go, PreScore and Score).
+func (s *simulation) rateSpread(p *podPreferences, takers []rated) {
+	nodes := len(takers)
+	for i := range takers {
+		if p.labelled && p.lacksLabel(takers[i].node) {
+			takers[i].crowded = unspread
+			nodes--
+		}
+	}
+	s.crowds = append(s.crowds[:0], make([]float64, len(takers))...)
+	for _, c := range p.spread {
+		size := nodes
+		if !c.onNodes {
+			size = s.domainsOf(c, takers)
+		}
+		weight := math.Log(float64(size + 2))
+		for i := range takers {
+			if n, in := c.on(takers[i].node); in {
+				s.crowds[i] += float64(n)*weight + float64(c.skew-1)
+			}
+		}
+	}
+	for i := range takers {
+		if takers[i].crowded != unspread {
+			takers[i].crowded = int64(math.Round(s.crowds[i]))
+		}
+	}
+}
+
+// lacksLabel reports whether a node is in no domain of a constraint.
+func (p *podPreferences) lacksLabel(i int32) bool {
+	for _, c := range p.spread {
+		if _, in := c.on(i); !in {
+			return true
+		}
+	}
+	return false
+}
+
+// domainsOf counts the domains of nodes. Those without the label are in one as well, if they are spread at all.
+func (s *simulation) domainsOf(c softConstraint, takers []rated) (n int) {
+	s.seen = append(s.seen[:0], make([]bool, c.domains+1)...)
+	for i := range takers {
+		if seen := &s.seen[c.of[takers[i].node]+1]; !*seen && takers[i].crowded != unspread {
+			*seen = true
+			n++
+		}
+	}
+	return n
+}
+
+// spreadScore is higher the less crowded a node is, as of those that are so least and most (scoring.go, NormalizeScore).
+func spreadScore(crowded, least, most int64) int64 {
+	switch {
+	case crowded == unspread:
+		return 0
+	case most == 0:
+		return maxScore
+	default:
+		return maxScore * (most + least - crowded) / most
+	}
+}
+
+// podAffinityScore is higher the more a node attracts a pod, as of those that do so least and most
+// (k8s.io/kubernetes v1.37.2 pkg/scheduler/framework/plugins/interpodaffinity/scoring.go, NormalizeScore).
+func podAffinityScore(attracts, least, most int64) int64 {
+	if most == least {
+		return 0
+	}
+	return int64(maxScore * (float64(attracts-least) / float64(most-least)))
+}
