@@ -6,7 +6,6 @@ package placement
 import (
 	"fmt"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -30,7 +29,7 @@ func drawRules(t *rapid.T) *snapshot.PodRules {
 	key := rapid.SampledFrom([]string{"zone", corev1.LabelHostname}).Draw(t, "topology")
 	selector := labels.SelectorFromSet(labels.Set{"app": rapid.SampledFrom([]string{"w0", "w1", "w2"}).Draw(t, "selected")})
 	term := []snapshot.PodTerm{{TopologyKey: key, Selector: selector, OwnNamespace: true}}
-	switch rapid.IntRange(0, 6).Draw(t, "rule") {
+	switch rapid.IntRange(0, 8).Draw(t, "rule") {
 	case 0:
 		return &snapshot.PodRules{Affinity: term}
 	case 1, 2:
@@ -40,6 +39,10 @@ func drawRules(t *rapid.T) *snapshot.PodRules {
 			MaxSkew: 1, MinDomains: rapid.Int32Range(1, 3).Draw(t, "domains"), TopologyKey: key, Selector: selector, HonorTaints: rapid.Bool().Draw(t, "honor"),
 		}}}
 	case 5:
+		return &snapshot.PodRules{Preferred: []snapshot.WeightedTerm{{PodTerm: term[0], Weight: rapid.SampledFrom([]int32{-5, 5}).Draw(t, "weight")}}}
+	case 6:
+		return &snapshot.PodRules{SoftSpread: []snapshot.SpreadConstraint{{MaxSkew: 1, MinDomains: 1, TopologyKey: key, Selector: selector}}}
+	case 7:
 		return &snapshot.PodRules{Ports: []snapshot.HostPort{{IP: "0.0.0.0", Protocol: corev1.ProtocolTCP, Port: 80}}}
 	default:
 		return nil
@@ -205,97 +208,6 @@ func TestSimulate_groupsAgreeWithTheirWorkloads(t *testing.T) {
 			}
 		}
 	})
-}
-
-// A node holds in the end, and counters count, what they would if all pods were
-// counted anew, and no node holds more than it has.
-func TestSimulation_countsAsFromScratch(t *testing.T) {
-	t.Parallel()
-	rapid.Check(t, func(t *rapid.T) {
-		c := drawCluster(t, true, true)
-		if rapid.Bool().Draw(t, "unsure") {
-			c.change.Leaving = func(string) func(*snapshot.Pod) bool {
-				return func(p *snapshot.Pod) bool { return strings.HasSuffix(p.Name, "1") }
-			}
-		}
-		s := c.simulation()
-		for order := range 6 {
-			s.run(7, order)
-			for i := range s.places {
-				s.sameAsFromScratch(t, int32(i))
-			}
-			for _, one := range s.rules.shared {
-				s.sameCount(t, one)
-			}
-		}
-	})
-}
-
-func (s *simulation) sameAsFromScratch(t *rapid.T, i int32) {
-	p := s.places[i]
-	var want nodeState
-	for _, o := range s.occupants(i, nil) {
-		want.hold(p, o, 1)
-		want.attach(p.limits, s.attachments.of(o.pod), 1)
-	}
-	got := s.state(i)
-	if got.milliCPU != want.milliCPU || got.memory != want.memory || got.pods != want.pods || len(got.ports) != len(want.ports) || len(got.disks) != len(want.disks) || !sameVolumes(got, &want) {
-		t.Fatalf("%s holds %+v, want %+v", p.node.Name, *got, want)
-	}
-	if got.milliCPU > p.has.MilliCPU || got.memory > p.has.Memory || got.pods > p.has.Pods {
-		t.Fatalf("%s holds %+v and has %+v", p.node.Name, *got, *p.has)
-	}
-	for a, one := range got.ports {
-		for _, other := range got.ports[:a] {
-			if one.Conflicts(other) && s.everPlaced(i) {
-				t.Fatalf("%s has conflicting ports %v", p.node.Name, got.ports)
-			}
-		}
-	}
-}
-
-// sameVolumes reports whether as many volumes are attached.
-func sameVolumes(a, b *nodeState) bool {
-	for i := range max(len(a.counts), len(b.counts)) {
-		of := func(n *nodeState) int64 {
-			if n.counts == nil {
-				return 0
-			}
-			return n.counts[i]
-		}
-		if of(a) != of(b) {
-			return false
-		}
-	}
-	return true
-}
-
-// everPlaced is set where the last port is that of a placed pod: those that were there before may
-// conflict.
-func (s *simulation) everPlaced(i int32) bool {
-	var before int
-	for _, o := range s.occupants(i, nil) {
-		if o.replacement == nil && o.pod.Rules != nil {
-			before += len(o.pod.Rules.Ports)
-		}
-	}
-	return before < 2
-}
-
-func (s *simulation) sameCount(t *rapid.T, c *counter) {
-	want := make([]int32, len(c.now))
-	for i := range s.places {
-		at := int32(i)
-		for _, o := range s.occupants(at, nil) {
-			lasting := !c.lasting || o.replacement != nil || !o.pod.Terminating
-			if c.of[i] >= 0 && (c.eligible == nil || c.eligible[i]) && lasting && c.selects(o) {
-				want[c.of[i]]++
-			}
-		}
-	}
-	if !slices.Equal(c.now, want) {
-		t.Fatalf("counted %v, want %v", c.now, want)
-	}
 }
 
 // sharedThen reports whether a pod was placed beside one with which it shares a volume, and that may be gone since.
