@@ -4,6 +4,8 @@
 package placement
 
 import (
+	"slices"
+
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -11,25 +13,31 @@ import (
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
 )
 
-// defaultSpread counts the pods of a controller by node and by zone: the scheduler prefers nodes and zones with fewer of them,
-// unless the pods have constraints of their own
-// (k8s.io/kubernetes v1.37.2 pkg/scheduler/framework/plugins/podtopologyspread/plugin.go, systemDefaultConstraints). It selects
-// pods by the selectors of the controller and of Services, which select the pods of the controller as a rule.
-type defaultSpread struct{ hosts, zones counts }
-
 // hostSkew and zoneSkew are the default constraints' maxSkew.
 const hostSkew, zoneSkew = 3, 5
 
-// constraints are the default ones.
-func (d *defaultSpread) constraints() []softConstraint {
-	return []softConstraint{{&d.hosts, hostSkew, true}, {&d.zones, zoneSkew, false}}
+// defaultSpread counts the pods of a controller by node: the scheduler prefers nodes and zones with fewer of them, unless the pods
+// have constraints of their own
+// (k8s.io/kubernetes v1.37.2 pkg/scheduler/framework/plugins/podtopologyspread/plugin.go, systemDefaultConstraints). It selects
+// pods by the selectors of the controller and of Services, which select the pods of the controller as a rule.
+type defaultSpread struct {
+	// nodes have pods in the order that is being tried, base before it.
+	nodes, base []nodeCount
+	based       bool
 }
+
+// nodeCount is a number of pods of a node.
+type nodeCount struct{ node, pods int32 }
 
 // defaultSpreads are those of controllers whose pods are to be placed.
 type defaultSpreads struct {
 	of map[types.UID]*defaultSpread
-	// pods are those of controllers that count at the first moment.
-	pods map[types.UID][]located
+	// by leads from controllers to them, nil for none. Pods share controllers, and to look up their UIDs costs more.
+	by map[*snapshot.Controller]*defaultSpread
+	// others are the pods of all controllers at the first moment, once it is needed.
+	others map[types.UID][]located
+	// hosts and zones count the pods of the controller of which a pod is being placed.
+	hosts, zones counts
 }
 
 // spreads reports whether the scheduler spreads pods of a controller by default, if they have no constraints.
@@ -44,74 +52,119 @@ func spreads(c *snapshot.Controller) bool {
 	}
 }
 
+// init notes the controllers whose pods are evicted, or wait.
+func (d *defaultSpreads) init(s *simulation, evicted []Eviction) {
+	d.of, d.by = map[types.UID]*defaultSpread{}, map[*snapshot.Controller]*defaultSpread{}
+	note := func(c *snapshot.Controller) {
+		if spreads(c) && d.of[c.UID] == nil {
+			d.of[c.UID] = &defaultSpread{}
+		}
+	}
+	for i := range evicted {
+		note(evicted[i].Pod.Controller)
+	}
+	for _, pod := range s.snapshot.Waiting {
+		note(pod.Controller)
+	}
+	d.hosts, d.zones = newCounts(s.rules.topology(s, corev1.LabelHostname)), newCounts(s.rules.topology(s, corev1.LabelTopologyZone))
+	d.hosts.reset()
+	d.zones.reset()
+}
+
+// find returns the counts of a controller, nil where none are kept.
+func (d *defaultSpreads) find(c *snapshot.Controller) *defaultSpread {
+	if c == nil {
+		return nil
+	}
+	one, known := d.by[c]
+	if !known {
+		one = d.of[c.UID]
+		d.by[c] = one
+	}
+	return one
+}
+
 // defaultSpread returns the counts that a pod to place is spread by, nil where it is not spread by default.
 func (s *simulation) defaultSpread(pod *snapshot.Pod) *defaultSpread {
 	if !spreads(pod.Controller) || pod.Rules != nil && len(pod.Rules.Spread)+len(pod.Rules.SoftSpread) > 0 {
 		return nil
 	}
-	d, known := s.spreads.of[pod.Controller.UID]
-	if known {
+	if d := s.spreads.find(pod.Controller); d != nil {
 		return d
 	}
-	d = &defaultSpread{newCounts(s.rules.topology(s, corev1.LabelHostname)), newCounts(s.rules.topology(s, corev1.LabelTopologyZone))}
-	if s.spreads.of == nil {
-		s.spreads.of = map[types.UID]*defaultSpread{}
-	}
+	d := &defaultSpread{}
 	s.spreads.of[pod.Controller.UID] = d
-	s.spreads.index(s)
-	for _, l := range s.spreads.pods[pod.Controller.UID] {
+	clear(s.spreads.by)
+	for _, l := range s.spreads.ofOthers(s)[pod.Controller.UID] {
 		d.count(l.node, occupant{pod: l.pod}, 1)
 	}
-	if s.running {
-		d.reset()
-		s.eachChanged(func(i int32, o occupant, n int32) {
-			if c := o.pod.Controller; c != nil && c.UID == pod.Controller.UID {
-				d.count(i, o, n)
-			}
-		})
-	}
+	d.reset()
+	s.eachChanged(func(i int32, o occupant, n int32) {
+		if c := o.pod.Controller; c != nil && c.UID == pod.Controller.UID {
+			d.count(i, o, n)
+		}
+	})
 	return d
 }
 
-// index sorts the pods by their controllers once.
-func (d *defaultSpreads) index(s *simulation) {
-	if d.pods != nil {
-		return
-	}
-	d.pods = map[types.UID][]located{}
-	for i, p := range s.places {
-		for _, pod := range s.snapshot.Pods[p.node.Name] {
-			if spreads(pod.Controller) && !pod.Completed && !s.gone(int32(i), pod, 0) {
-				d.pods[pod.Controller.UID] = append(d.pods[pod.Controller.UID], located{pod, int32(i)})
+// ofOthers sorts the pods by their controllers once. Preemption evicts pods of any of them.
+func (d *defaultSpreads) ofOthers(s *simulation) map[types.UID][]located {
+	if d.others == nil {
+		d.others = map[types.UID][]located{}
+		for i, p := range s.places {
+			for _, pod := range s.snapshot.Pods[p.node.Name] {
+				if spreads(pod.Controller) && !pod.Completed && !s.gone(int32(i), pod, 0) {
+					d.others[pod.Controller.UID] = append(d.others[pod.Controller.UID], located{pod, int32(i)})
+				}
 			}
 		}
 	}
+	return d.others
 }
 
 // count adds a pod of a node, or takes it back where n is -1. Pods that are terminating do not count.
 func (d *defaultSpread) count(i int32, o occupant, n int32) {
-	if !o.terminating() {
-		d.hosts.add(i, n)
-		d.zones.add(i, n)
+	if o.terminating() {
+		return
 	}
+	at := slices.IndexFunc(d.nodes, func(one nodeCount) bool { return one.node == i })
+	if at < 0 {
+		d.nodes = append(d.nodes, nodeCount{i, n})
+		return
+	}
+	d.nodes[at].pods += n
 }
 
+// reset takes back what an order has changed, and is called before the first one.
 func (d *defaultSpread) reset() {
-	d.hosts.reset()
-	d.zones.reset()
+	if !d.based {
+		d.base, d.based = slices.Clone(d.nodes), true
+	}
+	d.nodes = append(d.nodes[:0], d.base...)
 }
 
 // update counts a pod that comes to a node, or that leaves it where n is -1.
 func (d *defaultSpreads) update(i int32, o occupant, n int32) {
-	if c := o.pod.Controller; c != nil && d.of != nil {
-		if one := d.of[c.UID]; one != nil {
-			one.count(i, o, n)
-		}
+	if one := d.find(o.pod.Controller); one != nil {
+		one.count(i, o, n)
 	}
 }
 
 func (d *defaultSpreads) reset() {
 	for _, one := range d.of {
 		one.reset()
+	}
+}
+
+// constraints are the default ones, for pods of any controller.
+func (d *defaultSpreads) constraints() []softConstraint {
+	return []softConstraint{{&d.hosts, hostSkew, true}, {&d.zones, zoneSkew, false}}
+}
+
+// show has the default constraints count the pods of a controller, and no more where times is -1.
+func (d *defaultSpreads) show(one *defaultSpread, times int32) {
+	for _, of := range one.nodes {
+		d.hosts.add(of.node, times*of.pods)
+		d.zones.add(of.node, times*of.pods)
 	}
 }

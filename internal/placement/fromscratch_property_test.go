@@ -107,8 +107,10 @@ func (s *simulation) samePreferences(t *rapid.T) {
 		of := func(_ int32, o occupant) bool {
 			return o.pod.Controller != nil && o.pod.Controller.UID == uid && !o.terminating()
 		}
-		s.sameCounts(t, &d.hosts, of)
-		s.sameCounts(t, &d.zones, of)
+		s.spreads.show(d, 1)
+		s.sameCounts(t, &s.spreads.hosts, of)
+		s.sameCounts(t, &s.spreads.zones, of)
+		s.spreads.show(d, -1)
 	}
 }
 

@@ -15,6 +15,8 @@ type podPreferences struct {
 	// labels score lowest.
 	spread   []softConstraint
 	labelled bool
+	// byDefault is set where the constraints are the default ones.
+	byDefault *defaultSpread
 	// attractions are terms of pod affinity, its own ones and those of other pods that select it.
 	attractions []attraction
 }
@@ -131,8 +133,8 @@ func (s *simulation) prefers(pod *snapshot.Pod, scheduling *snapshot.Scheduling)
 	}
 	p := &podPreferences{}
 	s.preferences[key] = p
-	if d := s.defaultSpread(pod); d != nil {
-		p.spread = d.constraints()
+	if p.byDefault = s.defaultSpread(pod); p.byDefault != nil {
+		p.spread = s.spreads.constraints()
 	}
 	if pod.Rules != nil {
 		s.spreadSoftly(p, pod, scheduling)

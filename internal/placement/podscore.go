@@ -14,7 +14,12 @@ const unspread = -1
 
 // rateByPods rates nodes by the pods that run there.
 func (s *simulation) rateByPods(p *podPreferences, takers []rated) {
-	if len(p.spread) > 0 {
+	switch {
+	case p.byDefault != nil:
+		s.spreads.show(p.byDefault, 1)
+		s.rateSpread(p, takers)
+		s.spreads.show(p.byDefault, -1)
+	case len(p.spread) > 0:
 		s.rateSpread(p, takers)
 	}
 	for _, a := range p.attractions {
@@ -37,23 +42,25 @@ func (s *simulation) rateSpread(p *podPreferences, takers []rated) {
 			nodes--
 		}
 	}
-	s.crowds = append(s.crowds[:0], make([]float64, len(takers))...)
+	s.weights = s.weights[:0]
 	for _, c := range p.spread {
 		size := nodes
 		if !c.onNodes {
 			size = s.domainsOf(c, takers)
 		}
-		weight := math.Log(float64(size + 2))
-		for i := range takers {
-			if n, in := c.on(takers[i].node); in {
-				s.crowds[i] += float64(n)*weight + float64(c.skew-1)
-			}
-		}
+		s.weights = append(s.weights, math.Log(float64(size+2)))
 	}
 	for i := range takers {
-		if takers[i].crowded != unspread {
-			takers[i].crowded = int64(math.Round(s.crowds[i]))
+		if takers[i].crowded == unspread {
+			continue
 		}
+		score := 0.0
+		for k, c := range p.spread {
+			if n, in := c.on(takers[i].node); in {
+				score += float64(n)*s.weights[k] + float64(c.skew-1)
+			}
+		}
+		takers[i].crowded = int64(math.Round(score))
 	}
 }
 

@@ -154,12 +154,18 @@ type located struct {
 // init finds the anti-affinity terms of all pods: each can keep pods away that know nothing of it. It counts the
 // pods that use exclusive claims.
 func (r *rules) init(s *simulation, evicted []Eviction) {
-	r.topologies, r.local, r.shared, r.terms = map[string]*topology{}, map[string][]*counter{}, map[counterKey]*counter{}, map[antiKey]*antiTerm{}
+	r.local, r.shared, r.terms = map[string][]*counter{}, map[counterKey]*counter{}, map[antiKey]*antiTerm{}
 	r.matching, r.attracting = map[podKey][]*counter{}, map[rulesKey][]*attractingTerm{}
 	r.claims = newExclusives(s)
 	for i, p := range s.places {
 		for _, pod := range s.snapshot.Pods[p.node.Name] {
-			if pod.Completed || pod.Rules == nil && len(pod.Claims) == 0 {
+			if pod.Completed {
+				continue
+			}
+			if d := s.spreads.find(pod.Controller); d != nil && !s.gone(int32(i), pod, 0) {
+				d.count(int32(i), occupant{pod: pod}, 1)
+			}
+			if pod.Rules == nil && len(pod.Claims) == 0 {
 				continue
 			}
 			r.attract(pod)

@@ -148,12 +148,12 @@ type simulation struct {
 	effort
 	// proved is set where it is proved what each order comes to, leftOver where pods find no node in any.
 	proved, leftOver bool
-	// takers, best, crowds, seen and lower are used anew for each pod.
-	takers []rated
-	best   []int32
-	crowds []float64
-	seen   []bool
-	lower  []occupant
+	// takers, best, weights, seen and lower are used anew for each pod.
+	takers  []rated
+	best    []int32
+	weights []float64
+	seen    []bool
+	lower   []occupant
 }
 
 // replacement is a pod to place.
@@ -221,7 +221,7 @@ func newSimulation(f *Finder, evicted []Eviction) *simulation {
 	f.allPlaces()
 	s := &simulation{
 		Finder: f, effort: effort{limit: workLimit}, classes: map[classKey]*class{}, tooLarge: tooLarge{classes: map[*nodeSearch][]*class{}}, evicted: make(map[*snapshot.Pod]int64, len(evicted)), leaves: make([]bool, len(f.places)),
-		byKey: map[snapshot.WorkloadKey]int{}, groups: map[groupKey]*Group{}, sets: map[string]*statefulSet{}, isPreempted: map[*snapshot.Pod]bool{}, victims: map[*snapshot.Pod]Eviction{}, unfit: map[*snapshot.Pod]bool{}, welcome: map[*snapshot.Pod]bool{}, denials: map[*snapshot.Pod]*Refusal{}, failures: newFailures(), unread: map[*snapshot.Pod]bool{}, isUndecided: map[*snapshot.Pod]*undecided{}, ended: map[*snapshot.Pod]bool{}, replacing: make(map[*snapshot.Pod]*replacement, len(evicted)), preferences: map[preferenceKey]*podPreferences{}, unmodelledRanges: map[string]bool{},
+		byKey: map[snapshot.WorkloadKey]int{}, groups: map[groupKey]*Group{}, sets: map[string]*statefulSet{}, isPreempted: map[*snapshot.Pod]bool{}, victims: map[*snapshot.Pod]Eviction{}, unfit: map[*snapshot.Pod]bool{}, welcome: map[*snapshot.Pod]bool{}, denials: map[*snapshot.Pod]*Refusal{}, failures: newFailures(), unread: map[*snapshot.Pod]bool{}, isUndecided: map[*snapshot.Pod]*undecided{}, ended: map[*snapshot.Pod]bool{}, replacing: make(map[*snapshot.Pod]*replacement, len(evicted)), preferences: map[preferenceKey]*podPreferences{}, rules: rules{topologies: map[string]*topology{}}, unmodelledRanges: map[string]bool{},
 		now: make([]nodeState, len(f.places)), order: make([]int32, len(f.places)), nodeNames: make([]uint64, len(f.places)), evictions: evicted,
 	}
 	s.attachments = newAttachments(s.snapshot, evicted)
@@ -238,6 +238,7 @@ func newSimulation(f *Finder, evicted []Eviction) *simulation {
 	s.doubt()
 	s.moments = slices.Sorted(maps.Keys(s.momentSet()))
 	s.quotas = newQuotas(s)
+	s.spreads.init(s, evicted)
 	s.rules.init(s, evicted)
 	for i := range evicted {
 		s.replace(&evicted[i])

@@ -4,6 +4,7 @@
 package evictionpreview_test
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -24,6 +25,8 @@ const (
 	deadlines       = "activeDeadlineSeconds"
 	failurePolicies = "podFailurePolicy with Count or FailJob"
 	podScopes       = "ResourceQuota with the scope BestEffort or Terminating"
+	preferredPods   = "preferred pod affinity or anti-affinity"
+	softSpread      = "topology spread with ScheduleAnyway"
 )
 
 // zones gives the nodes of half of the clusters zones.
@@ -55,6 +58,35 @@ func (p *places) further(name string, spec *corev1.PodSpec) {
 		}
 		p.have(name, bestEffort)
 		spec.Containers[0].Resources.Requests = corev1.ResourceList{}
+	}
+}
+
+// neighbours has some pods prefer nodes by the pods of their workload, or of another one, that run there.
+func (p *places) neighbours(name string, spec *corev1.PodSpec) {
+	if p.nodesOf == nil {
+		return
+	}
+	r := p.near
+	key, app := []string{corev1.LabelHostname, "zone"}[r.IntN(2)], []string{name, fmt.Sprintf("w%d", r.IntN(5))}[r.IntN(2)]
+	selector := &metav1.LabelSelector{MatchLabels: map[string]string{"app": app}}
+	terms := []corev1.WeightedPodAffinityTerm{{Weight: 1 + r.Int32N(100), PodAffinityTerm: corev1.PodAffinityTerm{TopologyKey: key, LabelSelector: selector}}}
+	if spec.Affinity == nil {
+		spec.Affinity = &corev1.Affinity{}
+	}
+	switch near, apart := spec.Affinity.PodAffinity, spec.Affinity.PodAntiAffinity; r.IntN(6) {
+	case 0:
+		p.have(name, preferredPods)
+		spec.Affinity.PodAffinity = cmp.Or(near, &corev1.PodAffinity{})
+		spec.Affinity.PodAffinity.PreferredDuringSchedulingIgnoredDuringExecution = terms
+	case 1:
+		p.have(name, preferredPods)
+		spec.Affinity.PodAntiAffinity = cmp.Or(apart, &corev1.PodAntiAffinity{})
+		spec.Affinity.PodAntiAffinity.PreferredDuringSchedulingIgnoredDuringExecution = terms
+	case 2:
+		p.have(name, softSpread)
+		spec.TopologySpreadConstraints = append(spec.TopologySpreadConstraints, corev1.TopologySpreadConstraint{
+			MaxSkew: 1 + r.Int32N(3), TopologyKey: key, WhenUnsatisfiable: corev1.ScheduleAnyway, LabelSelector: selector,
+		})
 	}
 }
 
