@@ -31,13 +31,31 @@ type nodeCount struct{ node, pods int32 }
 
 // defaultSpreads are those of controllers whose pods are to be placed.
 type defaultSpreads struct {
-	of map[types.UID]*defaultSpread
+	of map[spreadKey]*defaultSpread
 	// by leads from controllers to them, nil for none. Pods share controllers, and to look up their UIDs costs more.
-	by map[*snapshot.Controller]*defaultSpread
+	by map[controllerKey]*defaultSpread
 	// others are the pods of all controllers at the first moment, once it is needed.
 	others map[types.UID][]located
 	// hosts and zones count the pods of the controller of which a pod is being placed.
 	hosts, zones counts
+}
+
+// spreadKey names a controller. Next is set for the ReplicaSet that a Deployment makes for a new template.
+type spreadKey struct {
+	controller types.UID
+	next       bool
+}
+
+// controllerKey is a controller as pods refer to it.
+type controllerKey struct {
+	*snapshot.Controller
+
+	next bool
+}
+
+// spreadKeyOf returns the key of a pod's controller.
+func spreadKeyOf(pod *snapshot.Pod) spreadKey {
+	return spreadKey{pod.Controller.UID, pod.Like != "" && !pod.Controller.StatefulSet()}
 }
 
 // spreads reports whether the scheduler spreads pods of a controller by default, if they have no constraints.
@@ -54,32 +72,33 @@ func spreads(c *snapshot.Controller) bool {
 
 // init notes the controllers whose pods are evicted, or wait.
 func (d *defaultSpreads) init(s *simulation, evicted []Eviction) {
-	d.of, d.by = map[types.UID]*defaultSpread{}, map[*snapshot.Controller]*defaultSpread{}
-	note := func(c *snapshot.Controller) {
-		if spreads(c) && d.of[c.UID] == nil {
-			d.of[c.UID] = &defaultSpread{}
+	d.of, d.by = map[spreadKey]*defaultSpread{}, map[controllerKey]*defaultSpread{}
+	note := func(pod *snapshot.Pod) {
+		if spreads(pod.Controller) && d.of[spreadKeyOf(pod)] == nil {
+			d.of[spreadKeyOf(pod)] = &defaultSpread{}
 		}
 	}
 	for i := range evicted {
-		note(evicted[i].Pod.Controller)
+		note(evicted[i].Pod)
 	}
 	for _, pod := range s.snapshot.Waiting {
-		note(pod.Controller)
+		note(pod)
 	}
 	d.hosts, d.zones = newCounts(s.rules.topology(s, corev1.LabelHostname)), newCounts(s.rules.topology(s, corev1.LabelTopologyZone))
 	d.hosts.reset()
 	d.zones.reset()
 }
 
-// find returns the counts of a controller, nil where none are kept.
-func (d *defaultSpreads) find(c *snapshot.Controller) *defaultSpread {
-	if c == nil {
+// find returns the counts of a pod's controller, nil where none are kept.
+func (d *defaultSpreads) find(pod *snapshot.Pod) *defaultSpread {
+	if pod.Controller == nil {
 		return nil
 	}
-	one, known := d.by[c]
+	key := controllerKey{pod.Controller, pod.Like != ""}
+	one, known := d.by[key]
 	if !known {
-		one = d.of[c.UID]
-		d.by[c] = one
+		one = d.of[spreadKeyOf(pod)]
+		d.by[key] = one
 	}
 	return one
 }
@@ -89,18 +108,18 @@ func (s *simulation) defaultSpread(pod *snapshot.Pod) *defaultSpread {
 	if !spreads(pod.Controller) || pod.Rules != nil && len(pod.Rules.Spread)+len(pod.Rules.SoftSpread) > 0 {
 		return nil
 	}
-	if d := s.spreads.find(pod.Controller); d != nil {
+	if d := s.spreads.find(pod); d != nil {
 		return d
 	}
-	d := &defaultSpread{}
-	s.spreads.of[pod.Controller.UID] = d
+	d, key := &defaultSpread{}, spreadKeyOf(pod)
+	s.spreads.of[key] = d
 	clear(s.spreads.by)
 	for _, l := range s.spreads.ofOthers(s)[pod.Controller.UID] {
 		d.count(l.node, occupant{pod: l.pod}, 1)
 	}
 	d.reset()
 	s.eachChanged(func(i int32, o occupant, n int32) {
-		if c := o.pod.Controller; c != nil && c.UID == pod.Controller.UID {
+		if o.pod.Controller != nil && spreadKeyOf(o.pod) == key {
 			d.count(i, o, n)
 		}
 	})
@@ -145,7 +164,7 @@ func (d *defaultSpread) reset() {
 
 // update counts a pod that comes to a node, or that leaves it where n is -1.
 func (d *defaultSpreads) update(i int32, o occupant, n int32) {
-	if one := d.find(o.pod.Controller); one != nil {
+	if one := d.find(o.pod); one != nil {
 		one.count(i, o, n)
 	}
 }

@@ -103,9 +103,9 @@ func (s *simulation) samePreferences(t *rapid.T) {
 			}
 		}
 	}
-	for uid, d := range s.spreads.of {
+	for key, d := range s.spreads.of {
 		of := func(_ int32, o occupant) bool {
-			return o.pod.Controller != nil && o.pod.Controller.UID == uid && !o.terminating()
+			return o.pod.Controller != nil && spreadKeyOf(o.pod) == key && !o.terminating()
 		}
 		s.spreads.show(d, 1)
 		s.sameCounts(t, &s.spreads.hosts, of)

@@ -4,8 +4,6 @@
 package placement
 
 import (
-	"k8s.io/apimachinery/pkg/types"
-
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
 )
 
@@ -116,14 +114,14 @@ type preferenceKey struct {
 
 	labels     uintptr
 	scheduling *snapshot.Scheduling
-	controller types.UID
+	controller spreadKey
 }
 
 // prefers returns what a pod to place prefers.
 func (s *simulation) prefers(pod *snapshot.Pod, scheduling *snapshot.Scheduling) *podPreferences {
 	var key preferenceKey
 	if spreads(pod.Controller) {
-		key.controller = pod.Controller.UID
+		key.controller = spreadKeyOf(pod)
 	}
 	if pod.Rules != nil || len(s.rules.attracting) > 0 {
 		key.rulesKey, key.labels, key.scheduling = rulesKey{pod.Rules, pod.Namespace}, pointer(pod.Labels), scheduling
