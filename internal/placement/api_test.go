@@ -156,6 +156,18 @@ func (p *apiPod) apart(terms ...string) *apiPod {
 	return p
 }
 
+func (p *apiPod) preferNear(weight int32, text string) *apiPod {
+	list := &p.Spec.Affinity.PodAffinity.PreferredDuringSchedulingIgnoredDuringExecution
+	*list = append(*list, corev1.WeightedPodAffinityTerm{Weight: weight, PodAffinityTerm: term(text)})
+	return p
+}
+
+func (p *apiPod) preferApart(weight int32, text string) *apiPod {
+	list := &p.Spec.Affinity.PodAntiAffinity.PreferredDuringSchedulingIgnoredDuringExecution
+	*list = append(*list, corev1.WeightedPodAffinityTerm{Weight: weight, PodAffinityTerm: term(text)})
+	return p
+}
+
 // topologyWorld is a world of nodes such as "n1 zone=z1,host=h1" and of pods on them.
 func topologyWorld(nodes []string, pods ...*apiPod) world {
 	w := newWorld()

@@ -44,11 +44,7 @@ func (s *simulation) rateSpread(p *podPreferences, takers []rated) {
 	}
 	s.weights = s.weights[:0]
 	for _, c := range p.spread {
-		size := nodes
-		if !c.onNodes {
-			size = s.domainsOf(c, takers)
-		}
-		s.weights = append(s.weights, math.Log(float64(size+2)))
+		s.weights = append(s.weights, math.Log(float64(s.domainsOf(c, takers, nodes)+2)))
 	}
 	for i := range takers {
 		if takers[i].crowded == unspread {
@@ -74,8 +70,12 @@ func (p *podPreferences) lacksLabel(i int32) bool {
 	return false
 }
 
-// domainsOf counts the domains of nodes. Those without the label are in one as well, if they are spread at all.
-func (s *simulation) domainsOf(c softConstraint, takers []rated) (n int) {
+// domainsOf counts the domains of nodes, given how many of the nodes are spread at all. Those of them without the label are in one
+// as well.
+func (s *simulation) domainsOf(c softConstraint, takers []rated, spread int) (n int) {
+	if c.onNodes {
+		return spread
+	}
 	s.seen = append(s.seen[:0], make([]bool, c.domains+1)...)
 	for i := range takers {
 		if seen := &s.seen[c.of[takers[i].node]+1]; !*seen && takers[i].crowded != unspread {
