@@ -250,8 +250,7 @@ func (s *simulation) storageScore(c *class, i int32) int64 {
 		return 0
 	}
 	static := slices.ContainsFunc(b, func(one boundClaim) bool { return one.made == nil })
-	type use struct{ requested, capacity int64 }
-	uses := map[string]use{}
+	uses := map[string]storageUse{}
 	for _, one := range b {
 		of := uses[one.claim.request.Class]
 		switch {
@@ -265,6 +264,14 @@ func (s *simulation) storageScore(c *class, i int32) int64 {
 		of.requested += one.claim.request.Size
 		uses[one.claim.request.Class] = of
 	}
+	return meanStorage(uses)
+}
+
+// storageUse is how much claims of a StorageClass ask for, and of how much.
+type storageUse struct{ requested, capacity int64 }
+
+// meanStorage returns the mean of the classes: 100 where nothing is used, 0 where all is.
+func meanStorage(uses map[string]storageUse) int64 {
 	sum := int64(0)
 	for _, of := range uses {
 		if of.capacity > 0 && of.requested <= of.capacity {
