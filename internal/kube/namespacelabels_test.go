@@ -27,6 +27,13 @@ func apart(namespaces *metav1.LabelSelector) *corev1.Pod {
 
 func TestSnapshot_readsLabelsOfNamespacesOnlyWhereAPodSelectsByThem(t *testing.T) {
 	t.Parallel()
+	ofTeam := &metav1.LabelSelector{MatchLabels: map[string]string{"team": "a"}}
+	preferred := []corev1.WeightedPodAffinityTerm{{Weight: 1, PodAffinityTerm: corev1.PodAffinityTerm{TopologyKey: corev1.LabelHostname, NamespaceSelector: ofTeam}}}
+	preferring := func(a *corev1.Affinity) *corev1.Pod {
+		p := apart(nil)
+		p.Spec.Affinity = a
+		return p
+	}
 	for name, tt := range map[string]struct {
 		pod   *corev1.Pod
 		reads bool
@@ -34,7 +41,9 @@ func TestSnapshot_readsLabelsOfNamespacesOnlyWhereAPodSelectsByThem(t *testing.T
 		"no pod has a term":              {pod: nil},
 		"a term for the pod's namespace": {pod: apart(nil)},
 		"a term for every namespace":     {pod: apart(&metav1.LabelSelector{})},
-		"a term for those with a label":  {pod: apart(&metav1.LabelSelector{MatchLabels: map[string]string{"team": "a"}}), reads: true},
+		"a term for those with a label":  {pod: apart(ofTeam), reads: true},
+		"a preferred term for those":     {pod: preferring(&corev1.Affinity{PodAffinity: &corev1.PodAffinity{PreferredDuringSchedulingIgnoredDuringExecution: preferred}}), reads: true},
+		"a preferred term against those": {pod: preferring(&corev1.Affinity{PodAntiAffinity: &corev1.PodAntiAffinity{PreferredDuringSchedulingIgnoredDuringExecution: preferred}}), reads: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

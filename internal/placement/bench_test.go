@@ -102,7 +102,21 @@ func BenchmarkSimulate(b *testing.B) {
 
 // BenchmarkSimulate_related is the same where a tenth of the Deployments spread over zones, a tenth
 // keeps apart on hosts and a tenth follows itself into a zone.
-func BenchmarkSimulate_related(b *testing.B) {
+func BenchmarkSimulate_related(b *testing.B) { benchmarkRelated(b, relate) }
+
+// BenchmarkSimulate_preferences is the same where all Deployments prefer to keep apart on hosts, and to spread over zones.
+func BenchmarkSimulate_preferences(b *testing.B) {
+	benchmarkRelated(b, func(_ int, own labels.Set) *snapshot.PodRules {
+		selector := labels.SelectorFromSet(own)
+		return &snapshot.PodRules{
+			Preferred:  []snapshot.WeightedTerm{{PodTerm: snapshot.PodTerm{TopologyKey: corev1.LabelHostname, Selector: selector, OwnNamespace: true}, Weight: -100}},
+			SoftSpread: []snapshot.SpreadConstraint{{MaxSkew: 1, MinDomains: 1, TopologyKey: "zone", Selector: selector, HonorAffinity: true}},
+		}
+	})
+}
+
+func benchmarkRelated(b *testing.B, relate func(kind int, own labels.Set) *snapshot.PodRules) {
+	b.Helper()
 	s, change, evicted := big(500)
 	rules := map[string]*snapshot.PodRules{}
 	for _, pods := range s.Pods {

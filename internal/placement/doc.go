@@ -20,8 +20,8 @@
 //
 // Not modelled are other schedulers and profiles, autoscalers, scheduling gates, claims of
 // dynamic resources, volumes that are bound to new claims of a class that does not wait for
-// pods, limits of in-tree volumes per node, ResourceQuotas of pods with affinity to other namespaces, and the scores of
-// plug-ins other than NodeResourcesFit, NodeResourcesBalancedAllocation, TaintToleration and NodeAffinity.
+// pods, limits of in-tree volumes per node, ResourceQuotas of pods with affinity to other namespaces, the selectors of Services,
+// by which pods are spread by default, and the scores of images and of dynamic resources.
 //
 // It is pure. A snapshot holds the cluster as it is observed, a Change what is different by the
 // time the pods are scheduled. Which pods are evicted is for package eviction to decide: it

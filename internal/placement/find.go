@@ -48,8 +48,11 @@ type class struct {
 
 // classOf returns the class of a pod, or of one that replaces it, with this scheduling and demand.
 func (s *simulation) classOf(pod *snapshot.Pod, scheduling *snapshot.Scheduling, demand *snapshot.Demand) *class {
-	key := classKey{search: s.search(pod, scheduling), demand: demand, rules: pod.Rules, claims: s.rules.claims.key(pod), attached: s.attachments.of(pod)}
-	if pod.Rules != nil || s.rules.any() {
+	key := classKey{search: s.search(pod, scheduling), demand: demand, claims: s.rules.claims.key(pod), attached: s.attachments.of(pod)}
+	if pod.Rules.Requires() {
+		key.rules = pod.Rules
+	}
+	if key.rules != nil || s.rules.any() {
 		key.namespace, key.labels = pod.Namespace, pointer(pod.Labels)
 	}
 	c, known := s.classes[key]
@@ -242,10 +245,16 @@ func (s *simulation) obstacles(c *class) []counted {
 
 // enoughNodes is after how many nodes that take a pod the search for a better one ends. The
 // scheduler never looks at fewer, where there are as many, and at up to half of all nodes in a
-// large cluster (k8s.io/kubernetes v1.37.2 pkg/scheduler/schedule_one.go,
-// numFeasibleNodesToFind): which of so many nodes takes the pod decides little, and to score
+// large cluster. Which of so many nodes takes the pod decides little, unless it prefers those where certain pods run, and to score
 // more of them would be most of the cost of a simulation.
 const enoughNodes = 100
+
+// wouldScore returns how many nodes the scheduler scores where more than enough take a pod
+// (k8s.io/kubernetes v1.37.2 pkg/scheduler/schedule_one.go, numFeasibleNodesToFind).
+func (s *simulation) wouldScore() int {
+	percentage := max(50-len(s.places)/125, 5)
+	return max(len(s.places)*percentage/100, enoughNodes)
+}
 
 // find returns the node for a pod: of those that take it the one with the highest
 // score, and of several one by chance. In some orders any of them: scores that are not repeated here
@@ -280,6 +289,9 @@ func (s *simulation) find(r *replacement) (int32, bool) {
 	}
 	if s.anyNode {
 		return s.takers[chance.pick(len(s.takers), func(i int) uint64 { return s.nodeNames[s.takers[i].node] })].node, true
+	}
+	if s.scored = len(s.takers); s.scored == enoughNodes {
+		s.scored = min(s.wouldScore(), max(len(c.search.candidates), enoughNodes))
 	}
 	best := s.bestOf(r, s.takers)
 	return best[chance.pick(len(best), func(i int) uint64 { return s.nodeNames[best[i]] })], true

@@ -4,7 +4,6 @@
 package placement
 
 import (
-	"slices"
 	"strings"
 	"testing"
 
@@ -90,16 +89,20 @@ func (s *simulation) everPlaced(i int32) bool {
 }
 
 func (s *simulation) sameCount(t *rapid.T, c *counter) {
-	s.sameCounts(t, &c.counts, func(i int32, o occupant) bool {
-		return (c.eligible == nil || c.eligible[i]) && (!c.lasting || !o.terminating()) && c.selects(o)
+	topology, on := c.topology, c.on
+	if c.soft != nil {
+		topology, on = c.soft.topology, c.soft.on
+	}
+	s.sameCounts(t, topology, on, func(i int32, o occupant) bool {
+		return (c.eligible == nil || c.eligible[i]) && (c.includes == nil || c.includes(int(i))) && (!c.lasting || !o.terminating()) && c.selects(o)
 	})
 }
 
 func (s *simulation) samePreferences(t *rapid.T) {
-	for _, terms := range s.rules.attracting {
-		for _, term := range terms {
+	for key, alike := range s.rules.attractions.of {
+		for _, term := range alike.terms {
 			if term.counted != nil {
-				s.sameCounts(t, term.counted, func(_ int32, o occupant) bool { return o.pod.Rules == term.rules && o.pod.Namespace == term.namespace })
+				s.sameCounts(t, term.counted.topology, term.counted.on, func(_ int32, o occupant) bool { return rulesKey{o.pod.Rules, o.pod.Namespace} == key })
 			}
 		}
 	}
@@ -107,24 +110,24 @@ func (s *simulation) samePreferences(t *rapid.T) {
 		of := func(_ int32, o occupant) bool {
 			return o.pod.Controller != nil && spreadKeyOf(o.pod) == key && !o.terminating()
 		}
-		s.spreads.show(d, 1)
-		s.sameCounts(t, &s.spreads.hosts, of)
-		s.sameCounts(t, &s.spreads.zones, of)
-		s.spreads.show(d, -1)
+		s.sameCounts(t, d.hosts.topology, d.hosts.on, of)
+		s.sameCounts(t, d.zones.topology, d.zones.on, of)
 	}
 }
 
 // sameCounts compares counts with those of the pods that are on nodes now.
-func (s *simulation) sameCounts(t *rapid.T, c *counts, counted func(i int32, o occupant) bool) {
-	want := make([]int32, len(c.now))
+func (s *simulation) sameCounts(t *rapid.T, of *topology, on func(int32) (int32, bool), counted func(i int32, o occupant) bool) {
+	want := make([]int32, of.domains)
 	for i := range s.places {
 		for _, o := range s.occupants(int32(i), nil) {
-			if c.of[i] >= 0 && counted(int32(i), o) {
-				want[c.of[i]]++
+			if of.of[i] >= 0 && counted(int32(i), o) {
+				want[of.of[i]]++
 			}
 		}
 	}
-	if !slices.Equal(c.now, want) {
-		t.Fatalf("counted %v, want %v", c.now, want)
+	for i := range s.places {
+		if got, in := on(int32(i)); in && got != want[of.of[i]] {
+			t.Fatalf("counted %d in the domain of node %d, want %v", got, i, want)
+		}
 	}
 }

@@ -76,6 +76,9 @@ func (s *simulation) lingersAt(pod *snapshot.Pod) bool {
 	return !pod.Terminating && !pod.Completed && !s.ended[pod]
 }
 
+// mayLinger reports whether pods that are terminating matter to others.
+func (s *simulation) mayLinger() bool { return s.rules.relate() || s.attracted || s.refills != nil }
+
 // linger lets the pods that are gone at the first moment count for others.
 func (s *simulation) linger() {
 	if s.lingers {

@@ -79,7 +79,7 @@ func (s *simulation) run(seed uint64, order int) {
 	s.scoresStorage, s.claimsLate = order%4 >= 2, order%4 != 0
 	s.running, s.anyNode, s.parallel, s.prompt = true, order%5 == 4, order%3 == 1, order%2 == 1
 	s.recovers, s.lags = order%2 == 0, order%3 != 2
-	s.nominates, s.nominees = order%4 != 3 && s.rules.count() > 0, s.nominees[:0]
+	s.nominates, s.nominees = order%4 != 3 && s.rules.relate(), s.nominees[:0]
 	s.takesTurns = (order+3)/6%2 == 1
 	s.delay(order)
 	s.decide(order)
@@ -88,7 +88,7 @@ func (s *simulation) run(seed uint64, order int) {
 	if order%3 == 2 && s.rules.honorsTaints {
 		s.placeBeforeEvictions()
 	}
-	s.lingers = order%4 >= 2 && (s.rules.count() > 0 || s.refills != nil)
+	s.lingers = order%4 >= 2 && s.mayLinger()
 	s.linger()
 	s.runMoments()
 	s.deleteNodes(order)

@@ -205,7 +205,7 @@ type nodeSearch struct {
 	untolerated []uint8
 	// preferred is the preferred node affinity, preferences what is made of it when it is first needed.
 	preferred   []corev1.PreferredSchedulingTerm
-	preferences *preferences
+	preferences *nodePreferences
 }
 
 func (f *Finder) search(pod *snapshot.Pod, s *snapshot.Scheduling) *nodeSearch {

@@ -12,7 +12,7 @@ import (
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
 )
 
-// cloned is a pod of a kind whose pods the scheduler does not spread by default.
+// cloned is a pod of a kind whose pods the scheduler does not spread by default unless a Service selects them.
 func cloned(p *snapshot.Pod) {
 	p.Controller = &snapshot.Controller{Owner: snapshot.Owner{Group: "apps.kruise.io", Kind: "CloneSet", Name: p.Controller.Name}, UID: p.Controller.UID}
 }

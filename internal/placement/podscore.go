@@ -9,19 +9,18 @@ import "math"
 // (k8s.io/kubernetes v1.37.2 pkg/scheduler/apis/config/v1/default_plugins.go).
 const spreadWeight, podAffinityWeight = 2, 2
 
+// attractionWork is to how many attractions the work of asking a node comes.
+const attractionWork = 4
+
 // unspread marks a node that lacks a label of a constraint.
 const unspread = -1
 
 // rateByPods rates nodes by the pods that run there.
 func (s *simulation) rateByPods(p *podPreferences, takers []rated) {
-	switch {
-	case p.byDefault != nil:
-		s.spreads.show(p.byDefault, 1)
-		s.rateSpread(p, takers)
-		s.spreads.show(p.byDefault, -1)
-	case len(p.spread) > 0:
+	if len(p.spread) > 0 {
 		s.rateSpread(p, takers)
 	}
+	s.work += len(p.attractions) * len(takers) / attractionWork
 	for _, a := range p.attractions {
 		for i := range takers {
 			if n, in := a.on(takers[i].node); in {
@@ -35,7 +34,7 @@ func (s *simulation) rateByPods(p *podPreferences, takers []rated) {
 // small domains count for more
 // (k8s.io/kubernetes v1.37.2 pkg/scheduler/framework/plugins/podtopologyspread/scoring.go, PreScore and Score).
 func (s *simulation) rateSpread(p *podPreferences, takers []rated) {
-	nodes := len(takers)
+	nodes := max(len(takers), s.scored)
 	for i := range takers {
 		if p.labelled && p.lacksLabel(takers[i].node) {
 			takers[i].crowded = unspread

@@ -82,7 +82,7 @@ func (s *simulation) claim() bool {
 // podtopologyspread/plugin.go, EventsToRegister). So are those that a volume has kept away which did not exist
 // yet (volumebinding/volume_binding.go), and those that preempt no pods and for which others have made room.
 func (s *simulation) pass() {
-	for (s.placeQueued() && s.rules.count() > 0 || s.used.provide() || s.madeRoom()) && !s.exhausted() {
+	for (s.placeQueued() && s.rules.relate() || s.used.provide() || s.madeRoom()) && !s.exhausted() {
 		s.work += len(s.replacements)
 		s.freed++
 		s.moved++

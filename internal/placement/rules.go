@@ -11,107 +11,6 @@ import (
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
 )
 
-// topology numbers the values that a label has on nodes.
-type topology struct {
-	// of is the number of each node's value, -1 where it does not have the label.
-	of      []int32
-	domains int
-}
-
-// counts are numbers of pods by domain, in an order that is being tried and before it.
-type counts struct {
-	*topology
-	base, now   []int32
-	total0      int
-	total       int
-	changed     bool
-	generations int
-}
-
-func newCounts(t *topology) counts { return counts{topology: t, base: make([]int32, t.domains)} }
-
-// add counts pods of a node.
-func (c *counts) add(i int32, n int32) {
-	domain := c.of[i]
-	if domain < 0 {
-		return
-	}
-	if c.now == nil {
-		c.base[domain] += n
-		c.total0 += int(n)
-		return
-	}
-	c.now[domain] += n
-	c.total += int(n)
-	c.changed = true
-	c.generations++
-}
-
-// reset takes back what an order has changed, and is called before the first one.
-func (c *counts) reset() {
-	if c.now == nil {
-		c.now, c.changed = make([]int32, len(c.base)), true
-	}
-	if c.changed {
-		copy(c.now, c.base)
-		c.total, c.changed = c.total0, false
-		c.generations++
-	}
-}
-
-// on returns how many pods are in the domain of a node, ok is false where it is in none.
-func (c *counts) on(i int32) (n int32, ok bool) {
-	domain := c.of[i]
-	if domain < 0 {
-		return 0, false
-	}
-	return c.now[domain], true
-}
-
-// counter counts the pods that a term or a constraint selects.
-type counter struct {
-	counts
-	selects func(o occupant) bool
-	known   map[podKey]bool
-	// eligible are the nodes whose pods count, nil for all.
-	eligible []bool
-	// lasting is set where pods that are terminating do not count.
-	lasting bool
-}
-
-type podKey struct {
-	namespace string
-	labels    uintptr
-}
-
-// matches reports whether the counter counts a pod; pods with equal labels share the answer.
-func (c *counter) matches(o occupant) bool {
-	key := podKey{o.pod.Namespace, pointer(o.pod.Labels)}
-	selected, known := c.known[key]
-	if !known {
-		selected = c.selects(o)
-		c.known[key] = selected
-	}
-	return selected
-}
-
-// count adds a pod of a node, or takes it back where n is -1.
-func (c *counter) count(i int32, o occupant, n int32) {
-	if c.matches(o) {
-		c.countMatching(i, o, n)
-	}
-}
-
-// countMatching does so for one that the counter selects.
-func (c *counter) countMatching(i int32, o occupant, n int32) {
-	if c.lasting && o.terminating() {
-		return
-	}
-	if c.eligible == nil || c.eligible[i] {
-		c.add(i, n)
-	}
-}
-
 // antiKey is an anti-affinity term of the pods of a namespace.
 type antiKey struct {
 	term      *snapshot.PodTerm
@@ -130,15 +29,17 @@ type rules struct {
 	// local are the counters of pods of one namespace, anywhere the others.
 	local    map[string][]*counter
 	anywhere []*counter
-	shared   map[counterKey]*counter
+	// attractions are what pods prefer of others.
+	attractions attractions
+	shared      map[counterKey]*counter
+	// hard is how many of these are not soft.
+	hard int
 	// matching are the counters that select pods, by what these have in common.
 	matching map[podKey][]*counter
 	terms    map[antiKey]*antiTerm
 	claims   exclusives
-	// pods are those of a namespace that count at the first moment, by node.
-	pods map[string][]located
-	// attracting are the terms by which pods attract others, or keep them away where they can.
-	attracting map[rulesKey][]*attractingTerm
+	// pods are those of a namespace that count at the first moment, by their labels.
+	pods map[string]map[uintptr][]located
 	// deletesDomains is set where the change deletes all nodes of a domain of topology spread.
 	deletesDomains bool
 	// honorsTaints is set where taints decide which nodes are domains of topology spread.
@@ -155,7 +56,7 @@ type located struct {
 // pods that use exclusive claims.
 func (r *rules) init(s *simulation, evicted []Eviction) {
 	r.local, r.shared, r.terms = map[string][]*counter{}, map[counterKey]*counter{}, map[antiKey]*antiTerm{}
-	r.matching, r.attracting = map[podKey][]*counter{}, map[rulesKey][]*attractingTerm{}
+	r.matching, r.attractions = map[podKey][]*counter{}, attractions{of: map[rulesKey]*attracting{}, local: map[string][]*attractingTerm{}}
 	r.claims = newExclusives(s)
 	for i, p := range s.places {
 		for _, pod := range s.snapshot.Pods[p.node.Name] {
@@ -168,10 +69,12 @@ func (r *rules) init(s *simulation, evicted []Eviction) {
 			if pod.Rules == nil && len(pod.Claims) == 0 {
 				continue
 			}
-			r.attract(pod)
-			terms := r.antiTerms(s, pod)
+			attracts, terms := r.attractions.note(pod), r.antiTerms(s, pod)
 			if s.gone(int32(i), pod, 0) {
 				continue
+			}
+			if attracts != nil {
+				attracts.pods = append(attracts.pods, located{pod, int32(i)})
 			}
 			for _, t := range terms {
 				t.add(int32(i), 1)
@@ -180,7 +83,7 @@ func (r *rules) init(s *simulation, evicted []Eviction) {
 		}
 	}
 	know := func(pod *snapshot.Pod) {
-		r.attract(pod)
+		r.attractions.note(pod)
 		r.antiTerms(s, pod)
 		r.claims.counts(pod)
 	}
@@ -213,8 +116,8 @@ func (r *rules) antiTerms(s *simulation, pod *snapshot.Pod) []*antiTerm {
 // any reports whether a pod without rules can be kept away by those of others.
 func (r *rules) any() bool { return len(r.terms) > 0 }
 
-// count returns how many terms, constraints and exclusive claims there are.
-func (r *rules) count() int { return len(r.terms) + len(r.shared) + len(r.claims.of) }
+// relate reports whether there are terms, constraints or exclusive claims that keep pods away from nodes.
+func (r *rules) relate() bool { return len(r.terms)+r.hard+len(r.claims.of) > 0 }
 
 func (r *rules) topology(s *simulation, key string) *topology {
 	t, known := r.topologies[key]
@@ -249,18 +152,14 @@ func (r *rules) reset() {
 	for _, c := range r.shared {
 		c.reset()
 	}
-	for _, terms := range r.attracting {
-		for _, t := range terms {
-			t.reset()
-		}
-	}
+	r.attractions.reset()
 	r.claims.reset()
 }
 
 // update counts a pod that comes to a node, or that leaves it where n is -1.
 func (r *rules) update(s *simulation, i int32, o occupant, n int64) {
 	times := int32(n) //nolint:gosec // It is 1 or -1.
-	s.spreads.update(i, o, times)
+	s.spreads.update(s, i, o, times)
 	for _, c := range r.selecting(o) {
 		c.countMatching(i, o, times)
 	}
@@ -268,9 +167,7 @@ func (r *rules) update(s *simulation, i int32, o occupant, n int64) {
 		for _, t := range r.antiTerms(s, o.pod) {
 			t.add(i, times)
 		}
-		for _, t := range r.attracting[rulesKey{o.pod.Rules, o.pod.Namespace}] {
-			t.count(i, times)
-		}
+		r.attractions.update(s, i, o, times)
 	}
 	r.claims.update(i, o.pod, times)
 }
@@ -307,8 +204,14 @@ func (r *rules) counter(s *simulation, key counterKey, topologyKey string, local
 	if c, known := r.shared[key]; known {
 		return c
 	}
-	c := &counter{counts: newCounts(r.topology(s, topologyKey)), selects: selects, known: map[podKey]bool{}}
-	if eligible != nil {
+	c := &counter{selects: selects, known: map[podKey]bool{}}
+	if key.soft {
+		c.soft, c.includes = newSoftCounts(r.topology(s, topologyKey)), eligible
+	} else {
+		c.counts = newCounts(r.topology(s, topologyKey))
+		r.hard++
+	}
+	if eligible != nil && !key.soft {
 		c.eligible = make([]bool, len(s.places))
 		for i := range c.eligible {
 			c.eligible[i] = eligible(i)
@@ -361,23 +264,35 @@ func (s *simulation) eachChanged(do func(i int32, o occupant, n int32)) {
 }
 
 // start counts the pods that are there at the first moment.
-func (c *counter) start(pods []located) {
-	for _, l := range pods {
-		c.count(l.node, occupant{pod: l.pod}, 1)
+func (c *counter) start(pods map[uintptr][]located) {
+	for _, alike := range pods {
+		if !c.matches(occupant{pod: alike[0].pod}) {
+			continue
+		}
+		for _, l := range alike {
+			c.countMatching(l.node, occupant{pod: l.pod}, 1)
+		}
 	}
 }
 
-// index sorts the pods by namespace once.
+// index sorts the pods by namespace and labels once.
 func (r *rules) index(s *simulation) {
 	if r.pods != nil {
 		return
 	}
-	r.pods = map[string][]located{}
+	r.pods = map[string]map[uintptr][]located{}
 	for i, p := range s.places {
 		for _, pod := range s.snapshot.Pods[p.node.Name] {
-			if !pod.Completed && !s.gone(int32(i), pod, 0) {
-				r.pods[pod.Namespace] = append(r.pods[pod.Namespace], located{pod, int32(i)})
+			if pod.Completed || s.gone(int32(i), pod, 0) {
+				continue
 			}
+			alike := r.pods[pod.Namespace]
+			if alike == nil {
+				alike = map[uintptr][]located{}
+				r.pods[pod.Namespace] = alike
+			}
+			key := pointer(pod.Labels)
+			alike[key] = append(alike[key], located{pod, int32(i)})
 		}
 	}
 }

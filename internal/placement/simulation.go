@@ -46,10 +46,12 @@ type simulation struct {
 	sets      map[string]*statefulSet
 	rules     rules
 	spreads   defaultSpreads
-	// preferences remembers what pods prefer.
-	preferences map[preferenceKey]*podPreferences
-	quotas      *quotas
-	turns       turns
+	// podPreferences remembers what pods prefer.
+	podPreferences map[preferenceKey]*podPreferences
+	// attracted is set where pods to place are attracted by others.
+	attracted bool
+	quotas    *quotas
+	turns     turns
 	// attachments are limited by drivers of volumes.
 	attachments attachments
 	// used is the storage of claims that no volume was bound to.
@@ -152,8 +154,10 @@ type simulation struct {
 	takers  []rated
 	best    []int32
 	weights []float64
-	seen    []bool
-	lower   []occupant
+	// scored is how many nodes the scheduler would score for the pod.
+	scored int
+	seen   []bool
+	lower  []occupant
 }
 
 // replacement is a pod to place.
@@ -221,7 +225,7 @@ func newSimulation(f *Finder, evicted []Eviction) *simulation {
 	f.allPlaces()
 	s := &simulation{
 		Finder: f, effort: effort{limit: workLimit}, classes: map[classKey]*class{}, tooLarge: tooLarge{classes: map[*nodeSearch][]*class{}}, evicted: make(map[*snapshot.Pod]int64, len(evicted)), leaves: make([]bool, len(f.places)),
-		byKey: map[snapshot.WorkloadKey]int{}, groups: map[groupKey]*Group{}, sets: map[string]*statefulSet{}, isPreempted: map[*snapshot.Pod]bool{}, victims: map[*snapshot.Pod]Eviction{}, unfit: map[*snapshot.Pod]bool{}, welcome: map[*snapshot.Pod]bool{}, denials: map[*snapshot.Pod]*Refusal{}, failures: newFailures(), unread: map[*snapshot.Pod]bool{}, isUndecided: map[*snapshot.Pod]*undecided{}, ended: map[*snapshot.Pod]bool{}, replacing: make(map[*snapshot.Pod]*replacement, len(evicted)), preferences: map[preferenceKey]*podPreferences{}, rules: rules{topologies: map[string]*topology{}}, unmodelledRanges: map[string]bool{},
+		byKey: map[snapshot.WorkloadKey]int{}, groups: map[groupKey]*Group{}, sets: map[string]*statefulSet{}, isPreempted: map[*snapshot.Pod]bool{}, victims: map[*snapshot.Pod]Eviction{}, unfit: map[*snapshot.Pod]bool{}, welcome: map[*snapshot.Pod]bool{}, denials: map[*snapshot.Pod]*Refusal{}, failures: newFailures(), unread: map[*snapshot.Pod]bool{}, isUndecided: map[*snapshot.Pod]*undecided{}, ended: map[*snapshot.Pod]bool{}, replacing: make(map[*snapshot.Pod]*replacement, len(evicted)), podPreferences: map[preferenceKey]*podPreferences{}, rules: rules{topologies: map[string]*topology{}}, unmodelledRanges: map[string]bool{},
 		now: make([]nodeState, len(f.places)), order: make([]int32, len(f.places)), nodeNames: make([]uint64, len(f.places)), evictions: evicted,
 	}
 	s.attachments = newAttachments(s.snapshot, evicted)
@@ -249,6 +253,7 @@ func newSimulation(f *Finder, evicted []Eviction) *simulation {
 	s.await()
 	s.sortNominated()
 	s.fixed = len(s.replacements)
+	s.attracted = slices.ContainsFunc(s.replacements, func(r *replacement) bool { return len(r.prefers.attractions) > 0 })
 	s.preempting = s.mostPreempting()
 	s.turns = newTurns(s)
 	s.findRefills()

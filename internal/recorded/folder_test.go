@@ -256,8 +256,10 @@ spec:
       - weight: 7
         preference: {matchExpressions: [{key: zone, operator: In, values: [a]}]}
     podAntiAffinity:
-      preferredDuringSchedulingIgnoredDuringExecution: [{weight: 1, podAffinityTerm: {topologyKey: zone}}]
-  topologySpreadConstraints: [{maxSkew: 1, topologyKey: zone, whenUnsatisfiable: ScheduleAnyway}]
+      preferredDuringSchedulingIgnoredDuringExecution:
+      - weight: 1
+        podAffinityTerm: {topologyKey: zone, labelSelector: {matchLabels: {app: web}}, namespaces: [other]}
+  topologySpreadConstraints: [{maxSkew: 2, topologyKey: zone, whenUnsatisfiable: ScheduleAnyway, labelSelector: {matchLabels: {app: db}}}]
 `))
 	c, err := recorded.Open(dir)
 	if err != nil {
@@ -269,8 +271,12 @@ spec:
 	}
 	p := s.Pods["a"][0]
 	want := []corev1.PreferredSchedulingTerm{{Weight: 7, Preference: corev1.NodeSelectorTerm{MatchExpressions: []corev1.NodeSelectorRequirement{{Key: "zone", Operator: corev1.NodeSelectorOpIn, Values: []string{"a"}}}}}}
-	if diff := cmp.Diff(want, p.Scheduling.Preferred); diff != "" || len(p.Rules.Preferred) != 1 || p.Rules.Preferred[0].Weight != -1 || len(p.Rules.SoftSpread) != 1 {
-		t.Errorf("read as %+v: %s", p, diff)
+	if diff := cmp.Diff(want, p.Scheduling.Preferred); diff != "" || len(p.Rules.Preferred) != 1 || len(p.Rules.SoftSpread) != 1 {
+		t.Fatalf("read as %+v: %s", p, diff)
+	}
+	if term, spread := p.Rules.Preferred[0], p.Rules.SoftSpread[0]; term.Weight != -1 || term.TopologyKey+"/"+term.Selector.String()+"/"+strings.Join(term.Namespaces, "") != "zone/app=web/other" ||
+		spread.MaxSkew != 2 || spread.Selector.String() != "app=db" {
+		t.Errorf("read as %+v", p.Rules)
 	}
 }
 

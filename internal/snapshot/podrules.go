@@ -26,6 +26,14 @@ type PodRules struct {
 	Disks []Disk
 }
 
+// Requires reports whether a pod with the rules keeps away from a node. Nil requires nothing.
+func (r *PodRules) Requires() bool {
+	return r != nil && len(r.Affinity)+len(r.AntiAffinity)+len(r.Spread)+len(r.Ports)+len(r.Disks) > 0
+}
+
+// Prefers reports whether a pod with the rules prefers nodes by the pods that run there. Nil prefers none.
+func (r *PodRules) Prefers() bool { return r != nil && len(r.Preferred)+len(r.SoftSpread) > 0 }
+
 // WeightedTerm is a preferred term of pod affinity. The weight of one of anti-affinity is negative.
 type WeightedTerm struct {
 	PodTerm

@@ -63,29 +63,27 @@ func (p *places) further(name string, spec *corev1.PodSpec) {
 
 // neighbours has some pods prefer nodes by the pods of their workload, or of another one, that run there.
 func (p *places) neighbours(name string, spec *corev1.PodSpec) {
-	if p.nodesOf == nil {
+	r := p.near
+	if r == nil {
 		return
 	}
-	r := p.near
 	key, app := []string{corev1.LabelHostname, "zone"}[r.IntN(2)], []string{name, fmt.Sprintf("w%d", r.IntN(5))}[r.IntN(2)]
 	selector := &metav1.LabelSelector{MatchLabels: map[string]string{"app": app}}
 	terms := []corev1.WeightedPodAffinityTerm{{Weight: 1 + r.Int32N(100), PodAffinityTerm: corev1.PodAffinityTerm{TopologyKey: key, LabelSelector: selector}}}
-	if spec.Affinity == nil {
-		spec.Affinity = &corev1.Affinity{}
-	}
-	switch near, apart := spec.Affinity.PodAffinity, spec.Affinity.PodAntiAffinity; r.IntN(6) {
+	skew, all := 1+r.Int32N(3), cmp.Or(spec.Affinity, &corev1.Affinity{})
+	switch r.IntN(6) {
 	case 0:
 		p.have(name, preferredPods)
-		spec.Affinity.PodAffinity = cmp.Or(near, &corev1.PodAffinity{})
-		spec.Affinity.PodAffinity.PreferredDuringSchedulingIgnoredDuringExecution = terms
+		all.PodAffinity = cmp.Or(all.PodAffinity, &corev1.PodAffinity{})
+		all.PodAffinity.PreferredDuringSchedulingIgnoredDuringExecution, spec.Affinity = terms, all
 	case 1:
 		p.have(name, preferredPods)
-		spec.Affinity.PodAntiAffinity = cmp.Or(apart, &corev1.PodAntiAffinity{})
-		spec.Affinity.PodAntiAffinity.PreferredDuringSchedulingIgnoredDuringExecution = terms
+		all.PodAntiAffinity = cmp.Or(all.PodAntiAffinity, &corev1.PodAntiAffinity{})
+		all.PodAntiAffinity.PreferredDuringSchedulingIgnoredDuringExecution, spec.Affinity = terms, all
 	case 2:
 		p.have(name, softSpread)
 		spec.TopologySpreadConstraints = append(spec.TopologySpreadConstraints, corev1.TopologySpreadConstraint{
-			MaxSkew: 1 + r.Int32N(3), TopologyKey: key, WhenUnsatisfiable: corev1.ScheduleAnyway, LabelSelector: selector,
+			MaxSkew: skew, TopologyKey: key, WhenUnsatisfiable: corev1.ScheduleAnyway, LabelSelector: selector,
 		})
 	}
 }

@@ -25,7 +25,7 @@ func TestAccPlacements_budgetsDecideWhoIsPreempted(t *testing.T) {
 	tally := placed{outsideOf: map[string]int{}}
 	eachSeed(t, everySeed, func(t *testing.T, seed int) {
 		p := newPlaces(t, c, seed, &tally)
-		p.volumes, p.kinds, p.features, p.nodesOf, p.rivals = nil, nil, nil, nil, true
+		p.volumes, p.kinds, p.features, p.nodesOf, p.near, p.rivals = nil, nil, nil, nil, nil, true
 		out, pending := p.run()
 		p.compare(out, pending)
 		p.compareVictims(out)

@@ -123,7 +123,7 @@ type places struct {
 	// nodesOf decides about cordons and zones, and about further fields of pods, nil for none. zoned is set where nodes have zones,
 	// cordoned is a node that is cordoned before the change, ofPods is set where the scope of the quota is one of further fields.
 	nodesOf *rand.Rand
-	// near decides what pods prefer of other pods.
+	// near decides what pods prefer of other pods, nil for nothing.
 	near            *rand.Rand
 	zoned, ofPods   bool
 	cordoned        string
@@ -262,10 +262,10 @@ func (p *places) deploy(name string, replicas int32, urgent func(*corev1.PodSpec
 	}
 	p.further(name, &spec)
 	p.prefer(&spec)
-	p.neighbours(name, &spec)
 	p.store(name, &spec)
 	p.feature(name, &spec)
 	p.includes(name, &spec)
+	p.neighbours(name, &spec)
 	template := corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: labels}, Spec: spec}
 	p.end(&template)
 	create := p.workload(name, replicas, &template)

@@ -66,7 +66,7 @@ var placementEquivalents = []equivalent{
 		reason: "a shortcut: a map counts the same",
 	},
 	{
-		file: "internal/placement/order.go", function: "simulation.run", was: "s.rules.count() > 0", becomes: "s.rules.count() >= 0",
+		file: "internal/placement/rules.go", function: "rules.relate", was: "len(r.terms)+r.hard+len(r.claims.of) > 0", becomes: "len(r.terms)+r.hard+len(r.claims.of) >= 0",
 		reason: "a shortcut: without rules no pod counts for others",
 	},
 	{
@@ -234,7 +234,7 @@ var placementEquivalents = []equivalent{
 		reason: "a cache: without it the same value is made again",
 	},
 	{
-		file: "internal/placement/rules.go", function: "counter.matches", was: "c.known[key] = selected",
+		file: "internal/placement/counts.go", function: "counter.matches", was: "c.known[key] = selected",
 		reason: "a cache: without it the same value is made again",
 	},
 	{

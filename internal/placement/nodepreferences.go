@@ -7,8 +7,8 @@ import (
 	"k8s.io/component-helpers/scheduling/corev1/nodeaffinity"
 )
 
-// preferences are the preferred node affinity of the pods of a search.
-type preferences struct {
+// nodePreferences are the preferred node affinity of the pods of a search.
+type nodePreferences struct {
 	terms *nodeaffinity.PreferredSchedulingTerms
 	// weights remembers, by node, the weight of the terms that it matches, and 1 more.
 	weights []int32
@@ -22,7 +22,7 @@ func (s *simulation) preferred(l *nodeSearch, i int32) int32 {
 	}
 	p := l.preferences
 	if p == nil {
-		p = &preferences{weights: make([]int32, len(s.places))}
+		p = &nodePreferences{weights: make([]int32, len(s.places))}
 		// The API server accepts no terms that cannot be parsed.
 		p.terms, _ = nodeaffinity.NewPreferredSchedulingTerms(l.preferred)
 		l.preferences = p
