@@ -170,7 +170,7 @@ func (r *rolling) fitBesideAll() bool {
 func (r *rolling) surplus(rollout int, like *snapshot.Pod) placement.Eviction {
 	pod := *like
 	pod.Node, pod.Ready, pod.Since, pod.UID, pod.Like = "", false, math.MaxInt64, "", like.UID
-	return placement.Eviction{Pod: &pod, Scheduling: r.successorOf(rollout, like), Surplus: true}
+	return placement.Eviction{Pod: &pod, Scheduling: r.successorOf(rollout, like), Surplus: true, Next: true}
 }
 
 // stage is how far rollouts have come: how many new pods of each are placed, and how many of all are not that are
@@ -283,7 +283,7 @@ func (r *rolling) created(rollout int, olds []*snapshot.Pod, placed int, end boo
 	for i, pod := range olds[:gone] {
 		e := placement.Eviction{Pod: pod, Ended: true}
 		if i < next {
-			e.Scheduling = r.successorOf(rollout, pod)
+			e.Scheduling, e.Next = r.successorOf(rollout, pod), true
 		}
 		out = append(out, e)
 	}

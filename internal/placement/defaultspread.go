@@ -43,9 +43,17 @@ type controllerKey struct {
 	next bool
 }
 
-// spreadKeyOf returns the key of a pod's controller.
-func spreadKeyOf(pod *snapshot.Pod) spreadKey {
-	return spreadKey{pod.Controller.UID, pod.Like != "" && !pod.Controller.StatefulSet()}
+// spreadKeyOf returns the key of a pod's controller, or of the one that a pod of a new template has.
+func spreadKeyOf(c *snapshot.Controller, next bool) spreadKey {
+	return spreadKey{c.UID, next && !c.StatefulSet()}
+}
+
+// spreadKeyOf returns the key of the controller of a pod to place, the zero value where it is not spread by default.
+func (s *simulation) spreadKeyOf(pod *snapshot.Pod, next bool) spreadKey {
+	if !spreadsByDefault(pod.Controller) || pod.Rules != nil && len(pod.Rules.Spread)+len(pod.Rules.SoftSpread) > 0 {
+		return spreadKey{}
+	}
+	return spreadKeyOf(pod.Controller, next)
 }
 
 // spreadsByDefault reports whether the scheduler spreads pods of a controller, if they have no constraints.
@@ -63,16 +71,19 @@ func spreadsByDefault(c *snapshot.Controller) bool {
 // init notes the controllers whose pods are evicted, or wait.
 func (d *defaultSpreads) init(s *simulation, evicted []Eviction) {
 	d.of, d.by = map[spreadKey]*defaultSpread{}, map[controllerKey]*defaultSpread{}
-	note := func(pod *snapshot.Pod) {
-		if spreadsByDefault(pod.Controller) && d.of[spreadKeyOf(pod)] == nil {
-			d.of[spreadKeyOf(pod)] = d.make(s)
+	note := func(c *snapshot.Controller, next bool) {
+		if spreadsByDefault(c) && d.of[spreadKeyOf(c, next)] == nil {
+			d.of[spreadKeyOf(c, next)] = d.make(s)
 		}
 	}
 	for i := range evicted {
-		note(evicted[i].Pod)
+		note(evicted[i].Pod.Controller, false)
+		if evicted[i].Next {
+			note(evicted[i].Pod.Controller, true)
+		}
 	}
 	for _, pod := range s.snapshot.Waiting {
-		note(pod)
+		note(pod.Controller, false)
 	}
 }
 
@@ -80,27 +91,28 @@ func (d *defaultSpreads) make(s *simulation) *defaultSpread {
 	return &defaultSpread{newSoftCounts(s.rules.topology(s, corev1.LabelHostname)), newSoftCounts(s.rules.topology(s, corev1.LabelTopologyZone))}
 }
 
-// find returns the counts of a pod's controller, nil where none are kept.
-func (d *defaultSpreads) find(pod *snapshot.Pod) *defaultSpread {
-	if pod.Controller == nil {
+// find returns the counts of a controller, nil where none are kept.
+func (d *defaultSpreads) find(c *snapshot.Controller, next bool) *defaultSpread {
+	if c == nil {
 		return nil
 	}
-	key := controllerKey{pod.Controller, pod.Like != ""}
+	key := controllerKey{c, next}
 	one, known := d.by[key]
 	if !known {
-		one = d.of[spreadKeyOf(pod)]
-		d.by[key] = one
+		if one = d.of[spreadKeyOf(c, next)]; one != nil || !spreadsByDefault(c) {
+			d.by[key] = one
+		}
 	}
 	return one
 }
 
-// start returns the counts of a pod's controller, and makes them while none of its pods has come or left, nil where it is not spread.
-func (d *defaultSpreads) start(s *simulation, pod *snapshot.Pod) *defaultSpread {
-	if one := d.find(pod); one != nil || !spreadsByDefault(pod.Controller) {
+// start returns the counts of a controller, and makes them while none of its pods has come or left, nil where it is not spread.
+func (d *defaultSpreads) start(s *simulation, c *snapshot.Controller, next bool) *defaultSpread {
+	if one := d.find(c, next); one != nil || !spreadsByDefault(c) {
 		return one
 	}
-	one, key := d.make(s), spreadKeyOf(pod)
-	d.of[key], d.by[controllerKey{pod.Controller, pod.Like != ""}] = one, one
+	one, key := d.make(s), spreadKeyOf(c, next)
+	d.of[key] = one
 	if !key.next {
 		for _, l := range d.ofOthers(s)[key.controller] {
 			one.count(l.node, occupant{pod: l.pod}, 1)
@@ -135,7 +147,7 @@ func (d *defaultSpread) count(i int32, o occupant, n int32) {
 
 // update counts a pod that comes to a node, or that leaves it where n is -1.
 func (d *defaultSpreads) update(s *simulation, i int32, o occupant, n int32) {
-	if one := d.start(s, o.pod); one != nil {
+	if one := d.start(s, o.pod.Controller, o.replacement != nil && o.replacement.next); one != nil {
 		one.count(i, o, n)
 	}
 }
@@ -152,14 +164,11 @@ func (d *defaultSpreads) reset() {
 	}
 }
 
-// constraints returns the default ones for a pod to place, nil where it has some of its own.
-func (d *defaultSpreads) constraints(s *simulation, pod *snapshot.Pod) []softConstraint {
-	if pod.Rules != nil && len(pod.Rules.Spread)+len(pod.Rules.SoftSpread) > 0 {
+// constraints returns the default ones for pods of a controller, nil for the zero value.
+func (d *defaultSpreads) constraints(s *simulation, c *snapshot.Controller, key spreadKey) []softConstraint {
+	if key == (spreadKey{}) {
 		return nil
 	}
-	one := d.start(s, pod)
-	if one == nil {
-		return nil
-	}
+	one := d.start(s, c, key.next)
 	return []softConstraint{{one.hosts, hostSkew, true}, {one.zones, zoneSkew, false}}
 }

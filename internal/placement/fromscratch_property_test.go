@@ -108,7 +108,7 @@ func (s *simulation) samePreferences(t *rapid.T) {
 	}
 	for key, d := range s.spreads.of {
 		of := func(_ int32, o occupant) bool {
-			return o.pod.Controller != nil && spreadKeyOf(o.pod) == key && !o.terminating()
+			return o.pod.Controller != nil && spreadKeyOf(o.pod.Controller, o.replacement != nil && o.replacement.next) == key && !o.terminating()
 		}
 		s.sameCounts(t, d.hosts.topology, d.hosts.on, of)
 		s.sameCounts(t, d.zones.topology, d.zones.on, of)

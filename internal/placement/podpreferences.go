@@ -32,12 +32,9 @@ type preferenceKey struct {
 	controller spreadKey
 }
 
-// prefers returns what a pod to place prefers.
-func (s *simulation) prefers(pod *snapshot.Pod, scheduling *snapshot.Scheduling) *podPreferences {
-	var key preferenceKey
-	if spreadsByDefault(pod.Controller) {
-		key.controller = spreadKeyOf(pod)
-	}
+// prefers returns what a pod to place prefers. Next is set for one of a new template.
+func (s *simulation) prefers(pod *snapshot.Pod, scheduling *snapshot.Scheduling, next bool) *podPreferences {
+	key := preferenceKey{controller: s.spreadKeyOf(pod, next)}
 	soft := pod.Rules.Prefers()
 	if soft || s.rules.attractions.may(pod.Namespace) {
 		key.rulesKey, key.labels = rulesKey{pod.Rules, pod.Namespace}, pointer(pod.Labels)
@@ -48,7 +45,7 @@ func (s *simulation) prefers(pod *snapshot.Pod, scheduling *snapshot.Scheduling)
 	if p, known := s.podPreferences[key]; known {
 		return p
 	}
-	p := &podPreferences{spread: s.spreads.constraints(s, pod)}
+	p := &podPreferences{spread: s.spreads.constraints(s, pod.Controller, key.controller)}
 	s.podPreferences[key] = p
 	if soft {
 		s.spreadSoftly(p, pod, scheduling)
@@ -71,7 +68,7 @@ func (s *simulation) spreadSoftly(p *podPreferences, pod *snapshot.Pod, scheduli
 			eligible = nil
 		}
 		one.softCounts = s.rules.counter(s, key, constraint.TopologyKey, true, eligible, func(o occupant) bool {
-			return !selector.Empty() && selector.Matches(o.pod.Labels)
+			return o.pod.Namespace == pod.Namespace && !selector.Empty() && selector.Matches(o.pod.Labels)
 		}).soft
 		p.spread, p.labelled = append(p.spread, one), true
 	}

@@ -83,3 +83,49 @@ func TestSimulate_podsFollowOtherPods(t *testing.T) {
 		})
 	}
 }
+
+// TestSimulate_constraintsOfOnePodAreNotThoseOfAnother: during a rollout, one pod of a StatefulSet has a constraint of its own, and the
+// other one has none. This one is spread by default, whichever is evicted first.
+func TestSimulate_constraintsOfOnePodAreNotThoseOfAnother(t *testing.T) {
+	t.Parallel()
+	own := &snapshot.PodRules{Spread: []snapshot.SpreadConstraint{{MaxSkew: 9, MinDomains: 1, TopologyKey: "region", Selector: labels.Everything()}}}
+	for _, first := range []int{0, 1} {
+		pods := replicas("db", "n1", 2, ownedBy("StatefulSet", "db"))
+		pods[1].Rules, pods[1].Labels = own, labels.Set{"pod": "db-1"}
+		w := newWorld(node("n1"), node("n2")).run(pods...)
+		evicted := w.evictAll("n1")
+		evicted[0], evicted[first] = evicted[first], evicted[0]
+		s := newSimulation(New(w.Snapshot, gone("n1"), false), evicted)
+		for _, r := range s.replacements {
+			if spread := len(r.prefers.spread) > 0; spread != (r.pod == pods[0]) {
+				t.Errorf("with pod %d first, %s is spread by default: %t", first, r.pod.Name, spread)
+			}
+		}
+	}
+}
+
+// TestSimulate_podsOfANewTemplateAreSpreadByThemselves: three old pods are on the large node, and two new ones are created. These belong
+// to another ReplicaSet, and to the same StatefulSet.
+func TestSimulate_podsOfANewTemplateAreSpreadByThemselves(t *testing.T) {
+	t.Parallel()
+	for kind, want := range map[string]int{"ReplicaSet": 1, "StatefulSet": 2} {
+		w := newWorld(having(node("n1"), 99, 99), having(node("n2"), 16, 16), having(node("n3"), 16, 16))
+		w = w.run(replicas("web", "n3", 3, ownedBy(kind, "web"))...)
+		var evicted []Eviction
+		for i, like := range replicas("new", "n1", 2, ownedBy(kind, "web"), asking(1, 1), scored(1, 1)) {
+			like.Node = ""
+			evicted = append(evicted, Eviction{Pod: like, Scheduling: like.Scheduling, Surplus: i == 0, Next: true})
+		}
+		s := newSimulation(New(w.Snapshot, gone("n1"), false), evicted)
+		s.run(1, 0)
+		got := 0
+		for _, r := range s.replacements {
+			if r.node == 1 {
+				got++
+			}
+		}
+		if got != want {
+			t.Errorf("%s: %d of the new pods are on the node without old ones, want %d", kind, got, want)
+		}
+	}
+}

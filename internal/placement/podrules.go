@@ -107,7 +107,7 @@ func (r *rules) spreading(s *simulation, out *podRules, c *class, pod *snapshot.
 		eligible := func(at int) bool { return s.included(pod.Rules.Spread, constraint, c.scheduling, s.places[at]) }
 		rule := &spreadRule{maxSkew: constraint.MaxSkew, minDomains: constraint.MinDomains, at: -1, deleted: &s.deletedNodes}
 		rule.counter = r.counter(s, key, constraint.TopologyKey, true, eligible, func(o occupant) bool {
-			return !selector.Empty() && selector.Matches(o.pod.Labels)
+			return o.pod.Namespace == pod.Namespace && !selector.Empty() && selector.Matches(o.pod.Labels)
 		})
 		if selector.Matches(pod.Labels) {
 			rule.self = 1

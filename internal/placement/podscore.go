@@ -34,13 +34,14 @@ func (s *simulation) rateByPods(p *podPreferences, takers []rated) {
 // small domains count for more
 // (k8s.io/kubernetes v1.37.2 pkg/scheduler/framework/plugins/podtopologyspread/scoring.go, PreScore and Score).
 func (s *simulation) rateSpread(p *podPreferences, takers []rated) {
-	nodes := max(len(takers), s.scored)
+	nodes, lacking := max(len(takers), s.scored), 0
 	for i := range takers {
 		if p.labelled && p.lacksLabel(takers[i].node) {
 			takers[i].crowded = unspread
-			nodes--
+			lacking++
 		}
 	}
+	nodes -= lacking * nodes / max(len(takers), 1)
 	s.weights = s.weights[:0]
 	for _, c := range p.spread {
 		s.weights = append(s.weights, math.Log(float64(s.domainsOf(c, takers, nodes)+2)))

@@ -24,6 +24,8 @@ func labelledAs(key, value string) podOption {
 	return func(p *snapshot.Pod) { p.Labels = labels.Set{key: value} }
 }
 
+func inNamespace(name string) podOption { return func(p *snapshot.Pod) { p.Namespace = name } }
+
 // mirror makes a pod that of a static one.
 func mirror(p *snapshot.Pod) { p.Mirror, p.Controller = true, nil }
 

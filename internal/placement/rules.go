@@ -63,7 +63,7 @@ func (r *rules) init(s *simulation, evicted []Eviction) {
 			if pod.Completed {
 				continue
 			}
-			if d := s.spreads.find(pod); d != nil && !s.gone(int32(i), pod, 0) {
+			if d := s.spreads.find(pod.Controller, false); d != nil && !s.gone(int32(i), pod, 0) {
 				d.count(int32(i), occupant{pod: pod}, 1)
 			}
 			if pod.Rules == nil && len(pod.Claims) == 0 {

@@ -42,6 +42,8 @@ type Eviction struct {
 	Awaited bool
 	// Surplus is set for a pod that replaces none yet: a rollout creates it beside the old ones. It counts like the others.
 	Surplus bool
+	// Next is set where the new pod is one of a new template: that of a Deployment belongs to another ReplicaSet.
+	Next bool
 	// Ended is set for a pod that has terminated at its moment: it keeps no room from others.
 	Ended bool
 	// Wait is how many seconds after the eviction the controller creates the other pod, at most, where it does not do so

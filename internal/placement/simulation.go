@@ -165,8 +165,9 @@ type replacement struct {
 	// pod is the one that it replaces, or that waits itself.
 	pod   *snapshot.Pod
 	class *class
-	// prefers is what it prefers nodes by, of the pods that run there.
+	// prefers is what it prefers nodes by, of the pods that run there. Next is set for a pod of a new template.
 	prefers *podPreferences
+	next    bool
 	// waiting is set for a pod that was Pending before the change.
 	waiting bool
 	// after is the moment at which its controller creates it, evicted that at which the pod is evicted that it replaces, wait
@@ -280,7 +281,7 @@ func (s *simulation) replace(e *Eviction) {
 	if e.Scheduling == nil {
 		return
 	}
-	r := &replacement{pod: e.Pod, prefers: s.prefers(e.Pod, e.Scheduling), class: s.classOf(e.Pod, e.Scheduling, s.admitted(e.Pod).demand), after: e.gone(), evicted: e.gone(), planned: e.gone(), wait: e.wait(), workload: s.workload(e.Pod), node: -1, waiting: e.Arrives, perhaps: e.Doubtful, fits: true, name: nameOfPod(e.Pod)}
+	r := &replacement{pod: e.Pod, prefers: s.prefers(e.Pod, e.Scheduling, e.Next), next: e.Next, class: s.classOf(e.Pod, e.Scheduling, s.admitted(e.Pod).demand), after: e.gone(), evicted: e.gone(), planned: e.gone(), wait: e.wait(), workload: s.workload(e.Pod), node: -1, waiting: e.Arrives, perhaps: e.Doubtful, fits: true, name: nameOfPod(e.Pod)}
 	if e.Ordered && e.Pod.Controller != nil {
 		if s.enlist(r); r.set != nil {
 			r.set.policyUnknown = e.PolicyUnknown
@@ -325,7 +326,7 @@ func (s *simulation) wait(pod *snapshot.Pod) {
 	if _, deleted := s.evicted[pod]; deleted || pod.Terminating || pod.Completed || pod.Gated {
 		return
 	}
-	r := &replacement{pod: pod, prefers: s.prefers(pod, pod.Scheduling), class: s.classOf(pod, pod.Scheduling, pod.Requests()), waiting: true, workload: s.workload(pod), node: -1, after: math.MinInt64, evicted: math.MinInt64, planned: math.MinInt64, name: nameOfPod(pod), perhaps: s.isUndecided[pod] != nil}
+	r := &replacement{pod: pod, prefers: s.prefers(pod, pod.Scheduling, false), class: s.classOf(pod, pod.Scheduling, pod.Requests()), waiting: true, workload: s.workload(pod), node: -1, after: math.MinInt64, evicted: math.MinInt64, planned: math.MinInt64, name: nameOfPod(pod), perhaps: s.isUndecided[pod] != nil}
 	if pod.Controller != nil && s.sets[string(pod.Controller.UID)] != nil {
 		s.enlist(r)
 	}

@@ -71,6 +71,9 @@ func drawCluster(t *rapid.T, related, priorities bool) randomCluster {
 		}
 		if related {
 			options = append(options, ruled(drawRules(t)))
+			if rapid.IntRange(0, 2).Draw(t, "namespace") == 0 {
+				options = append(options, inNamespace("other"), labelledAs("app", "w0"))
+			}
 		}
 		if rapid.IntRange(0, 3).Draw(t, "prefers") == 0 {
 			zone := expression("zone", corev1.NodeSelectorOpIn, rapid.SampledFrom([]string{"z0", "z1"}).Draw(t, "preferred"))

@@ -75,7 +75,7 @@ func (w world) expectScores(t *testing.T, pod *snapshot.Pod, want string, shared
 			takers = append(takers, rated{node: int32(i)})
 		}
 	}
-	s.sum(s.prefers(pod, pod.Scheduling), takers)
+	s.sum(s.prefers(pod, pod.Scheduling, false), takers)
 	for _, one := range takers {
 		words[one.node] = strconv.FormatInt((one.score-shared)/weight, 10)
 	}
@@ -95,7 +95,7 @@ func (c *spreadScoreCase) expectState(t *testing.T) {
 	t.Helper()
 	w, pod := c.cluster()
 	s, _ := w.prepared(pod)
-	p := s.prefers(pod, pod.Scheduling)
+	p := s.prefers(pod, pod.Scheduling, false)
 	takers := make([]rated, len(s.places))
 	for i := range takers {
 		takers[i].node = int32(i)

@@ -18,7 +18,7 @@ func (s *simulation) replaceVictim(pod *snapshot.Pod, lost bool) {
 		return
 	}
 	r := &replacement{
-		pod: pod, prefers: s.prefers(pod, e.Scheduling), class: s.classOf(pod, e.Scheduling, s.admitted(pod).demand), workload: s.workload(pod), node: -1, name: nameOfPod(pod),
+		pod: pod, prefers: s.prefers(pod, e.Scheduling, false), class: s.classOf(pod, e.Scheduling, s.admitted(pod).demand), workload: s.workload(pod), node: -1, name: nameOfPod(pod),
 		wait: e.wait(), rank: len(s.replacements), perhaps: e.Doubtful, absent: e.Doubtful && s.unreplaced, fits: !s.unfit[pod], denied: s.denials[pod], ended: lost,
 	}
 	s.due(r, s.moment)
