@@ -183,10 +183,13 @@ func (s *shop) renew(thing acctest.Thing, count int, carrying string) {
 	s.t.Helper()
 	want := acctest.ParseTolerations(s.t, carrying)[0]
 	s.until("all pods are of the template", func() bool {
-		object := s.c.Look(s.t, thing).Object
+		now := s.c.Look(s.t, thing)
+		object := now.Object
 		strategy, _, _ := unstructured.NestedString(object, "spec", "updateStrategy", "type")
-		behind := 0
-		for _, p := range s.live("web") {
+		// A status of before counts the pods of the old template.
+		observed, _, _ := unstructured.NestedInt64(object, "status", "observedGeneration")
+		behind, live := 0, s.live("web")
+		for _, p := range live {
 			if toleration.Contains(p.Spec.Tolerations, want) {
 				continue
 			}
@@ -199,7 +202,7 @@ func (s *shop) renew(thing acctest.Thing, count int, carrying string) {
 		if !found {
 			updated, _, _ = unstructured.NestedInt64(object, "status", "updatedNumberScheduled")
 		}
-		return behind == 0 && updated == int64(count)
+		return behind == 0 && len(live) == count && updated == int64(count) && observed == now.GetGeneration()
 	})
 	s.c.Running(s.t, s.namespace, "web", count)
 }
