@@ -30,8 +30,8 @@ func (s *simulation) rateByPods(p *podPreferences, takers []rated) {
 	}
 }
 
-// rateSpread gives each node that takes a pod what PodTopologySpread scores it by: more for more pods of its domains. The pods of
-// small domains count for more
+// rateSpread gives each node that takes a pod what PodTopologySpread scores it by: more for more pods of its domains. Where domains
+// are many, each of their pods counts for more
 // (k8s.io/kubernetes v1.37.2 pkg/scheduler/framework/plugins/podtopologyspread/scoring.go, PreScore and Score).
 func (s *simulation) rateSpread(p *podPreferences, takers []rated) {
 	nodes, lacking := max(len(takers), s.scored), 0
