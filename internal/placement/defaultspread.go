@@ -48,8 +48,8 @@ func spreadKeyOf(c *snapshot.Controller, next bool) spreadKey {
 	return spreadKey{c.UID, next && !c.StatefulSet()}
 }
 
-// spreadKeyOf returns the key of the controller of a pod to place, the zero value where it is not spread by default.
-func (s *simulation) spreadKeyOf(pod *snapshot.Pod, next bool) spreadKey {
+// defaultKeyOf returns the key of the controller of a pod to place, the zero value where it is not spread by default.
+func (s *simulation) defaultKeyOf(pod *snapshot.Pod, next bool) spreadKey {
 	if !spreadsByDefault(pod.Controller) || pod.Rules != nil && len(pod.Rules.Spread)+len(pod.Rules.SoftSpread) > 0 {
 		return spreadKey{}
 	}

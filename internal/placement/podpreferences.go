@@ -34,7 +34,7 @@ type preferenceKey struct {
 
 // prefers returns what a pod to place prefers. Next is set for one of a new template.
 func (s *simulation) prefers(pod *snapshot.Pod, scheduling *snapshot.Scheduling, next bool) *podPreferences {
-	key := preferenceKey{controller: s.spreadKeyOf(pod, next)}
+	key := preferenceKey{controller: s.defaultKeyOf(pod, next)}
 	soft := pod.Rules.Prefers()
 	if soft || s.rules.attractions.may(pod.Namespace) {
 		key.rulesKey, key.labels = rulesKey{pod.Rules, pod.Namespace}, pointer(pod.Labels)
