@@ -195,3 +195,36 @@ func (n *attachedTo) clone() attachedTo {
 	}
 	return out
 }
+
+// leaveAttached has the volumes of a pod that is gone count on its node, if that takes pods again, until they are detached. One
+// that no other pod of the node uses counts beside the same one of a new pod
+// (k8s.io/kubernetes v1.37.2 pkg/scheduler/framework/plugins/nodevolumelimits/csi.go, Filter).
+func (s *simulation) leaveAttached(i int32, pod *snapshot.Pod) {
+	a, limits := s.attachments.of(pod), s.places[i].limits
+	if a == nil || s.refills == nil || !s.refills[i] {
+		return
+	}
+	n, left := s.change(i), &attached{own: map[string]int64{}}
+	for _, limit := range limits {
+		if !limit.stays {
+			continue
+		}
+		left.own[limit.driver] = a.own[limit.driver]
+		for _, v := range a.shared {
+			if v.Driver == limit.driver && n.shared[v] == 0 && !s.leftAttached(i, v) {
+				left.own[limit.driver]++
+			}
+		}
+	}
+	n.attach(limits, left, 1)
+	s.lingering = append(s.lingering, lingering{occupant: occupant{pod: pod}, node: i, attached: left})
+	s.freed++
+	s.moved++
+}
+
+// leftAttached reports whether a pod that is gone has left a volume on a node.
+func (s *simulation) leftAttached(i int32, v *snapshot.CSIVolume) bool {
+	return slices.ContainsFunc(s.lingering, func(l lingering) bool {
+		return l.attached != nil && l.node == i && slices.Contains(s.attachments.of(l.pod).shared, v)
+	})
+}

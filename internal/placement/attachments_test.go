@@ -116,3 +116,29 @@ func TestAttachments_aNewPodSharesTheVolumeOfTheOneBesideIt(t *testing.T) {
 		})
 	}
 }
+
+// A node takes a pod again that tolerates its taint. While the volume of the old pod is not detached, the one of the new pod is one
+// more.
+func TestAttachments_ofPodsThatAreGoneCountUntilTheyAreDetached(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		limit     int64
+		mounted   bool
+		preempted Range
+	}{
+		"the node attaches one":         {limit: 1, preempted: Range{0, 1}},
+		"the node attaches two":         {limit: 2},
+		"the volume needs no attaching": {limit: 1, mounted: true},
+	} {
+		web := []podOption{asking(1, 1), priority(10), claiming("data")}
+		w := newWorld(having(node("n1"), 8, 8), having(node("n2"), 2, 8), having(node("n3"), 1, 8)).attaching("ebs", 9, 9, "data").
+			run(replicas("web", "n1", 1, web...)...).run(pod("web-1", "n3", append(web, ownedBy("ReplicaSet", "web"))...)).run(replicas("low", "n2", 1, asking(2, 1))...)
+		w.Attachments.Limits["n1"] = map[string]int64{"ebs": tt.limit}
+		if tt.mounted {
+			w.mounting("ebs")
+		}
+		if out := w.again(); out.Preempted != tt.preempted || out.of(t, "web").Missing != exactly(0) {
+			t.Errorf("%s: preempted %v, %+v", name, out.Preempted, out.Workloads)
+		}
+	}
+}

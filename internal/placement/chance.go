@@ -29,6 +29,7 @@ const (
 	ofAges
 	ofGraces
 	ofTurns
+	ofWaves
 )
 
 func newChance(seed uint64, order int) chance { return chance(seed).of(ofOrders, uint64(order)) } //nolint:gosec // Orders count from 0.

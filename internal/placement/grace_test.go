@@ -86,13 +86,13 @@ func TestGrace_momentsOfLaterPods(t *testing.T) {
 	}
 }
 
-// A pod of a StatefulSet that has a higher priority is placed first where its old one is deleted immediately, and in some orders not
-// where that takes a second.
+// A pod of a StatefulSet that has a higher priority is placed first where its old one is deleted immediately and both are created
+// in the same moment, and in some orders not where that takes a second.
 func TestGrace_aSecondIsEnoughForOthersToComeFirst(t *testing.T) {
 	t.Parallel()
 	for wait, want := range map[int64]Range{0: exactly(0), 1: {0, 1}} {
 		w, evicted := recreatedLater(5, 5, 1, wait, priority(9), patient)
-		if got := w.outcome(evicted, 1).of(t, "db").Pending; got != want {
+		if got := inOneWave(New(w.Snapshot, gone("n1"), false), evicted).try(Orders, 1).of(t, "db").Pending; got != want {
 			t.Errorf("%d s: %v pods of the StatefulSet are Pending, want %v", wait, got, want)
 		}
 	}

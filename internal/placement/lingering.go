@@ -18,6 +18,8 @@ type lingering struct {
 	node int32
 	// holds is set where it keeps its room.
 	holds bool
+	// attached are the volumes that a pod has left behind which is gone itself, nil for a pod that is there.
+	attached *attached
 }
 
 // findRefills finds the nodes from which pods are evicted and that take pods to place all the same: these tolerate the new taint, or
@@ -90,7 +92,11 @@ func (s *simulation) linger() {
 // its node, and find its room taken if the node takes them again. Whether it has terminated by the time they are placed is a
 // matter of chance.
 func (s *simulation) stay(i int32, pod *snapshot.Pod) {
-	if !pod.Terminating && !s.replacedOnceGone(pod) {
+	switch {
+	case pod.Terminating:
+	case s.detaches:
+		s.leaveAttached(i, pod)
+	case !s.replacedOnceGone(pod):
 		s.keep(lingering{occupant: occupant{pod: pod}, node: i, holds: s.refills != nil && s.refills[i] && s.lingersAt(pod)})
 	}
 }
@@ -139,6 +145,8 @@ func (s *simulation) terminated(which func(*lingering) bool) (some bool) {
 		}
 		some = true
 		switch {
+		case l.attached != nil:
+			s.change(l.node).attach(s.places[l.node].limits, l.attached, -1)
 		case !l.holds:
 			s.rules.update(s, l.node, l.occupant, -1)
 		case slices.Contains(s.state(l.node).placed, l.occupant):

@@ -93,7 +93,7 @@ func TestNominees_haveNoFollowers(t *testing.T) {
 		run(replicas("follower", "n1", 1, asking(1, 1), priority(9), patient, labelledAs("app", "follower"), ruled(&snapshot.PodRules{Affinity: onHostTo("web")}))...).
 		run(replicas("side", "n1", 1, asking(1, 1), priority(8), patient, labelledAs("app", "side"))...).
 		run(replicas("victim", "n2", 1, asking(3, 1), labelledAs("app", "victim"))...)
-	s := newSimulation(New(w.Snapshot, gone("n1"), false), w.evictAll("n1"))
+	s := inOneWave(New(w.Snapshot, gone("n1"), false), w.evictAll("n1"))
 	for order, want := range map[int]string{0: "follower-0", 1: "follower-0", 2: "side-0", 3: "follower-0"} {
 		s.run(1, order)
 		if placed := s.placed(); placed["web-0"] != "n2" || placed[want] != "n2" {

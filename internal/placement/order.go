@@ -81,6 +81,7 @@ func (s *simulation) run(seed uint64, order int) {
 	s.recovers, s.lags = order%2 == 0, order%3 != 2
 	s.nominates, s.nominees = order%4 != 3 && s.rules.relate(), s.nominees[:0]
 	s.takesTurns = (order+3)/6%2 == 1
+	s.stagger(seed, order)
 	s.delay(order)
 	s.decide(order)
 	s.returnStorage()
@@ -89,6 +90,7 @@ func (s *simulation) run(seed uint64, order int) {
 		s.placeBeforeEvictions()
 	}
 	s.lingers = order%4 >= 2 && s.mayLinger()
+	s.detaches = s.lingers && order/4%2 == 1
 	s.linger()
 	s.runMoments()
 	s.deleteNodes(order)
@@ -119,6 +121,7 @@ func (s *simulation) runMoments() {
 		s.ahead = s.ahead[1:]
 		s.advance(moment)
 		s.pass()
+		s.letIn()
 		s.takeTurns()
 		if s.lingers {
 			s.terminated(allLingering)
@@ -222,6 +225,7 @@ func (s *simulation) advance(moment int64) {
 		s.eachLeaving(moment, s.vacate)
 	}
 	s.holdTurns()
+	s.wave = 0
 	s.createDue(func(*replacement) bool { return true })
 }
 

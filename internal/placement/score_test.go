@@ -48,7 +48,7 @@ func TestSimulate_podsAvoidPreferNoSchedule(t *testing.T) {
 			w = w.run(pod("large", "n1", ownedBy("ReplicaSet", "large"), asking(12, 1), scored(12, 1)))
 			change := gone("n1")
 			maps.Copy(change.Taints, tt.change)
-			out := New(w.Snapshot, change, false).Simulate(w.evictAll("n1"), Orders, 1)
+			out := inOneWave(New(w.Snapshot, change, false), w.evictAll("n1")).try(Orders, 1)
 			if out.Pending != tt.want || out.of(t, "small").Pending != exactly(0) {
 				t.Errorf("%v are Pending, want %v, and %v of the small ones", out.Pending, tt.want, out.of(t, "small").Pending)
 			}

@@ -118,6 +118,10 @@ type simulation struct {
 	ahead []int64
 	// takesTurns is set for an order in which workloads that a quota leaves too little for create their pods in turn.
 	takesTurns bool
+	// uneven is set where pods to place differ in priority. In some orders those of a moment come in so many waves then, 0 for
+	// immediately: wave is the last one that has come.
+	uneven      bool
+	wave, waves int
 	// nominates is set for an order in which a pod that preempts others is not bound before those that are queued have
 	// been tried: nominees are these pods.
 	nominates bool
@@ -126,7 +130,9 @@ type simulation struct {
 	lags bool
 	// lingers is set for an order in which pods that are gone at a moment count for others until these have been tried:
 	// lingering are these pods, refills the nodes on which they are in the way of others, nil for none.
+	// detaches is set for one of these in which the pods are gone and their volumes are not detached yet.
 	lingers   bool
+	detaches  bool
 	lingering []lingering
 	refills   []bool
 	// ended are the evicted pods that have terminated at their moments.
@@ -180,6 +186,8 @@ type replacement struct {
 	// that is created instead of a pod that is terminating already, absent in orders in which it is not.
 	// perhaps is set for one that its controller may not create, fits where the last order that had it has placed it.
 	undecided, successor, absent, perhaps, fits bool
+	// wave is the one in which it comes, in orders in which pods come in waves.
+	wave int
 	// ended is set once its Job has failed by preemption, claimed once its ephemeral claims are awaited.
 	ended, claimed bool
 	// elsewhere is set where another change of the run evicts the pod that it replaces, awaited where that brings its node.
@@ -255,7 +263,7 @@ func newSimulation(f *Finder, evicted []Eviction) *simulation {
 	s.sortNominated()
 	s.fixed = len(s.replacements)
 	s.attracted = slices.ContainsFunc(s.replacements, func(r *replacement) bool { return len(r.prefers.attractions) > 0 })
-	s.preempting = s.mostPreempting()
+	s.preempting, s.uneven = s.mostPreempting(), s.differInPriority()
 	s.turns = newTurns(s)
 	s.findRefills()
 	return s
@@ -360,5 +368,5 @@ func (s *simulation) create(r *replacement) {
 
 // withheld reports whether a pod is not created now, or in no case in this order.
 func (s *simulation) withheld(r *replacement) bool {
-	return r.absent || r.ended || s.early && r.after >= 0 || !r.created && (!r.waiting && s.turns.held[r.workload] || s.waits(r))
+	return r.absent || r.ended || s.early && r.after >= 0 || !r.created && (!r.waiting && s.turns.held[r.workload] || s.awaitsWave(r) || s.waits(r))
 }

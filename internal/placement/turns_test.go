@@ -103,7 +103,7 @@ func TestTurns_aPodOfALowerPriorityMayComeFirst(t *testing.T) {
 		run(replicas("other", "n2", 1, asking(1, 1), labelledAs("app", "other"))...).protect("low", 0)
 	for hard, preempted := range map[int64]Range{3: {0, 1}, 5: exactly(0)} {
 		w.Quotas = snapshot.Quotas{"app": {quota("q", nil, of("pods", hard, 3))}}
-		out := w.outcome(w.evictAll("n1"), 1)
+		out := inOneWave(New(w.Snapshot, gone("n1"), false), w.evictAll("n1")).try(Orders, 1)
 		if out.Preempted != preempted || out.of(t, "high").Missing != exactly(0) {
 			t.Errorf("a quota of %d pods: preempted %v, %+v", hard, out.Preempted, out.Workloads)
 		}

@@ -48,3 +48,23 @@ func TestCycleMachineSet_onlyIsCheckedAtPlanAndAgainBeforeTheFirstWrite(t *testi
 		}
 	}, controllers.MachineAPI...)
 }
+
+// The pod of a replaced machine preempts another one on a node that is not replaced.
+func TestCycleMachineSet_limitsCountWhatPreemptionEvictsElsewhere(t *testing.T) {
+	t.Parallel()
+	acctest.OnFakeWithControllers(t, func(t *testing.T, c *acctest.Cluster) {
+		namespace, tf := c.Namespace(t), &acctest.Terraform{Provider: c.Provider(t)}
+		p := c.MachineSet(t, acctest.MachineSet{Namespace: namespace, Name: acctest.Name(t, "ms"), Replicas: 1})
+		pods := c.Preempting(t, p.Name, p.Names()[0])
+		config := func(evictions map[string]any) map[string]any {
+			return map[string]any{"namespace": namespace, "name": p.Name, "rollout": map[string]any{"strategy": "rolling"}, "evictions": evictions}
+		}
+		before, walk := p.Names(), tf.Walk(t)
+		walk.Between = pods.Calm
+		acctest.WantAll(t, walk.Invoke(typeName, config(map[string]any{"protected_namespaces": []string{pods.Other}})).Errors(), "protected_namespaces", "1 pod of protected namespaces would be evicted", "Nothing has been written")
+		if now := p.Names(); !slices.Equal(now, before) {
+			t.Fatalf("the machines were %v and are %v", before, now)
+		}
+		acctest.WantAll(t, tf.Invoke(t, typeName, config(map[string]any{"max_pods": 1})).Errors(), "2 pods would be evicted (1 elsewhere, by preemption), and max_pods allows 1")
+	}, controllers.MachineAPI...)
+}

@@ -30,12 +30,16 @@ func (m *move) mounts() {
 	m.t.Cleanup(func() { _ = drivers.Delete(context.Background(), m.csi, metav1.DeleteOptions{}) })
 }
 
+// handle names the volume of a claim. The attach-detach controller takes equal handles for one volume, and attaches one that a
+// pod uses alone nowhere else: those of another test count, too.
+func (m *move) handle(claim string) string { return m.pool + "-" + claim }
+
 // exclusive makes a claim, bound to a volume that one pod can use at a time.
 func (m *move) exclusive(claim string) {
 	m.t.Helper()
 	m.bind(claim, corev1.PersistentVolumeSpec{
 		AccessModes:            []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOncePod},
-		PersistentVolumeSource: corev1.PersistentVolumeSource{CSI: &corev1.CSIPersistentVolumeSource{Driver: m.driver(), VolumeHandle: claim}},
+		PersistentVolumeSource: corev1.PersistentVolumeSource{CSI: &corev1.CSIPersistentVolumeSource{Driver: m.driver(), VolumeHandle: m.handle(claim)}},
 	})
 }
 
@@ -44,7 +48,7 @@ func (m *move) attached(claim string) {
 	m.t.Helper()
 	m.bind(claim, corev1.PersistentVolumeSpec{
 		AccessModes:            []corev1.PersistentVolumeAccessMode{corev1.ReadWriteMany},
-		PersistentVolumeSource: corev1.PersistentVolumeSource{CSI: &corev1.CSIPersistentVolumeSource{Driver: m.driver(), VolumeHandle: claim}},
+		PersistentVolumeSource: corev1.PersistentVolumeSource{CSI: &corev1.CSIPersistentVolumeSource{Driver: m.driver(), VolumeHandle: m.handle(claim)}},
 	})
 }
 

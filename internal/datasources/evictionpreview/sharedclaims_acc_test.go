@@ -47,10 +47,7 @@ func TestAccPlacements_podsShareAClaim(t *testing.T) {
 			t.Parallel()
 			p := &places{move: *newMove(t), workloads: map[string]int32{"w": 2}, onHost: tt.onHost}
 			class := p.class("shared")
-			p.bind("one", corev1.PersistentVolumeSpec{
-				AccessModes:            []corev1.PersistentVolumeAccessMode{corev1.ReadWriteMany},
-				PersistentVolumeSource: corev1.PersistentVolumeSource{CSI: &corev1.CSIPersistentVolumeSource{Driver: "csi.example.com", VolumeHandle: "one"}},
-			})
+			p.attached("one")
 			p.c.Deployment(t, p.namespace, "w", 2, func(s *corev1.PodSpec) {
 				p.using("one")(s)
 				s.NodeSelector = map[string]string{"pool": p.pool}

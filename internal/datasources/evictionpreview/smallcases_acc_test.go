@@ -155,3 +155,29 @@ func TestAccEvictionPreview_roomUnderACountdownIsNotFree(t *testing.T) {
 		}) == 1, nil
 	})
 }
+
+// Nodes change one after the other: a pod that preempts none may find that one of a lower priority has its room.
+func TestAccEvictionPreview_aPodOfALowerPriorityMayComeFirst(t *testing.T) {
+	t.Parallel()
+	p := hosts(t, 1)
+	urgent := p.urgent("0", corev1.PreemptNever)
+	p.deployed("low", 1, func(s *corev1.PodSpec) { s.Containers[0].Resources.Requests = cores("3") })
+	p.host(p.to)
+	p.deployed("high", 1, func(s *corev1.PodSpec) {
+		urgent(s)
+		s.Containers[0].Resources.Requests = cores("3")
+	})
+	last := p.to + "2"
+	p.host(last)
+	either := placement.Range{Max: 1}
+	p.predicted("low", placement.WorkloadOutcome{Placed: either, Pending: either}, p.to)
+	p.predicted("high", placement.WorkloadOutcome{Placed: either, Pending: either}, p.to)
+	p.taint()
+	acctest.Until(t, "the pod of the lower priority has its room", func(ctx context.Context) (bool, error) {
+		return p.count(ctx, func(one *corev1.Pod) bool { return one.Labels["app"] == "low" && one.Spec.NodeName == last }) == 1, nil
+	})
+	p.evict(p.to)
+	if pending := p.settle([]string{p.from, p.to}); pending["high"] != 1 || pending["low"] != 0 {
+		t.Errorf("%v pods stay Pending", pending)
+	}
+}

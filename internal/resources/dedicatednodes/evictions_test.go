@@ -59,6 +59,28 @@ func TestDedicatedNodes_onlyIsCheckedAtPlanAndAgainBeforeTheFirstWrite(t *testin
 	})
 }
 
+func TestDedicatedNodes_limitsCountWhatPreemptionEvictsElsewhere(t *testing.T) {
+	t.Parallel()
+	onFake(t, func(t *testing.T, c *acctest.Cluster) {
+		name, tf, i := acctest.Name(t, "pool"), terraform(t, c), newInstance()
+		c.Node(t, acctest.Node{Name: name, Labels: map[string]string{"pool": name, "gpu": name}})
+		pods := c.Preempting(t, name, name)
+		config := map[string]any{"node_selector": "gpu=" + name, "taints": acctest.Objects(t, "team=a:NoExecute"), "evictions": map[string]any{"protected_namespaces": []string{pods.Other}}}
+		planned := tf.Plan(t, i, config)
+		if planned.Diagnostics.Errors() != "" {
+			t.Fatal(planned.Diagnostics.Errors())
+		}
+		walk := tf.Walk(t)
+		walk.Between = pods.Calm
+		acctest.WantAll(t, walk.ApplyChange(i, planned, config).Errors(), "protected_namespaces", "1 pod of protected namespaces would be evicted", "Nothing has been written")
+		if taints := c.Get(t, name).Spec.Taints; len(taints) > 0 {
+			t.Fatalf("the node has %v", taints)
+		}
+		config["evictions"] = map[string]any{"max_pods": 1}
+		acctest.WantAll(t, tf.Plan(t, i, config).Diagnostics.Errors(), "2 pods would be evicted (1 elsewhere, by preemption), and max_pods allows 1")
+	})
+}
+
 func TestDedicatedNodes_planTellsWhatALabelsNewValueDoesToADaemonSet(t *testing.T) {
 	t.Parallel()
 	messages.Expect(t, "are replaced simultaneously")

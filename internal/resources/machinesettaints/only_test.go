@@ -46,3 +46,33 @@ func TestMachineSetTaints_onlyIsCheckedAtPlanAndAgainBeforeTheFirstWrite(t *test
 		p.Want(1, foreign+" team=a:NoSchedule")
 	})
 }
+
+// The pod of a replaced machine preempts another one on a node that is not replaced.
+func TestMachineSetTaints_limitsCountWhatPreemptionEvictsElsewhere(t *testing.T) {
+	t.Parallel()
+	for _, strategy := range []string{"rolling", "scale_to_zero", "surge"} {
+		t.Run(strategy, func(t *testing.T) {
+			t.Parallel()
+			onFake(t, func(t *testing.T, s *stage) {
+				i, p := newInstance(), s.pool(1, nil)
+				pods := s.c.Preempting(t, p.Name, p.Names()[0])
+				config := func(evictions map[string]any) map[string]any {
+					return acctest.With(s.config(p.Name, "team=a:NoSchedule", map[string]any{"strategy": strategy}), map[string]any{"evictions": evictions})
+				}
+				protecting := config(map[string]any{"protected_namespaces": []string{pods.Other}})
+				planned := s.tf.Plan(t, i, protecting)
+				if planned.Diagnostics.Errors() != "" {
+					t.Fatal(planned.Diagnostics.Errors())
+				}
+				before, walk := p.Names(), s.tf.Walk(t)
+				walk.Between = pods.Calm
+				acctest.WantAll(t, walk.ApplyChange(i, planned, protecting).Errors(), "protected_namespaces", "1 pod of protected namespaces would be evicted")
+				p.Want(1, foreign)
+				if now := p.Names(); now[0] != before[0] {
+					t.Fatalf("the machine was %s and is %s", before[0], now[0])
+				}
+				acctest.WantAll(t, s.tf.Plan(t, newInstance(), config(map[string]any{"max_pods": 1})).Diagnostics.Errors(), "2 pods would be evicted (1 elsewhere, by preemption), and max_pods allows 1")
+			})
+		})
+	}
+}

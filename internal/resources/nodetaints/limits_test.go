@@ -16,38 +16,24 @@ import (
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/test/messages"
 )
 
-// crowded is two nodes with four cores each. An urgent pod runs on the first one, and finds room on the
-// second one only in the place of another pod.
+// crowded is a node of four cores with a pod that preempts another one.
 type crowded struct {
-	*acctest.Cluster
-	pool, own, other string
+	acctest.Preempting
+	node string
 }
 
 func newCrowded(t *testing.T, c *acctest.Cluster) crowded {
 	t.Helper()
-	s := crowded{c, acctest.Name(t, "pool"), c.Namespace(t), c.Namespace(t)}
-	for _, name := range []string{s.pool + "-a", s.pool + "-b"} {
-		c.Node(t, acctest.Node{Name: name, Labels: map[string]string{"pool": s.pool}, Allocatable: corev1.ResourceList{
-			corev1.ResourceCPU: resource.MustParse("4"), corev1.ResourceMemory: resource.MustParse("8Gi"), corev1.ResourcePods: resource.MustParse("10"),
-		}})
-	}
-	s.pod(t, s.own, "urgent", s.pool+"-a", "3", 1000)
-	return s
-}
-
-// pod is one of a ReplicaSet.
-func (s crowded) pod(t *testing.T, namespace, name, node, cores string, priority int32) {
-	t.Helper()
-	s.Pod(t, namespace, name, node, func(p *corev1.Pod) {
-		p.OwnerReferences = []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "ReplicaSet", Name: name, UID: types.UID("of-" + name), Controller: new(true)}}
-		p.Spec.NodeSelector, p.Spec.Priority = map[string]string{"pool": s.pool}, &priority
-		p.Spec.Containers[0].Resources.Requests = corev1.ResourceList{corev1.ResourceCPU: resource.MustParse(cores)}
-	})
+	pool := acctest.Name(t, "pool")
+	c.Node(t, acctest.Node{Name: pool, Labels: map[string]string{"pool": pool}, Allocatable: corev1.ResourceList{
+		corev1.ResourceCPU: resource.MustParse("4"), corev1.ResourceMemory: resource.MustParse("8Gi"), corev1.ResourcePods: resource.MustParse("10"),
+	}})
+	return crowded{c.Preempting(t, pool, pool), pool}
 }
 
 func (s crowded) config(t *testing.T, evictions map[string]any) map[string]any {
 	t.Helper()
-	return map[string]any{"node_name": s.pool + "-a", "taints": acctest.Objects(t, "dedicated=gpu:NoExecute"), "evictions": evictions}
+	return map[string]any{"node_name": s.node, "taints": acctest.Objects(t, "dedicated=gpu:NoExecute"), "evictions": evictions}
 }
 
 // The limits look at what a change does on nodes that it does not touch, at plan and again with the pods
@@ -61,8 +47,8 @@ func TestNodeTaints_limitsCountWhatPreemptionEvictsElsewhere(t *testing.T) {
 	}{
 		"max_pods":             {func(crowded) any { return 1 }, "2 pods would be evicted (1 elsewhere, by preemption), and max_pods allows 1"},
 		"max_pending":          {func(crowded) any { return 0 }, "1 pod would stay Pending, and max_pending allows 0"},
-		"protected_namespaces": {func(s crowded) any { return []string{s.other} }, "1 pod of protected namespaces would be evicted"},
-		"only":                 {func(s crowded) any { return []string{s.own + "/*"} }, "would be evicted (1 elsewhere, by preemption), and evictions.only does not list it"},
+		"protected_namespaces": {func(s crowded) any { return []string{s.Other} }, "1 pod of protected namespaces would be evicted"},
+		"only":                 {func(s crowded) any { return []string{s.Own + "/*"} }, "would be evicted (1 elsewhere, by preemption), and evictions.only does not list it"},
 	} {
 		t.Run(attribute, func(t *testing.T) {
 			t.Parallel()
@@ -74,10 +60,10 @@ func TestNodeTaints_limitsCountWhatPreemptionEvictsElsewhere(t *testing.T) {
 					t.Fatalf("no entry is in the way yet: %s", planned.Diagnostics.Errors())
 				}
 				walk := tf.Walk(t)
-				walk.Between = func() { s.pod(t, s.other, "calm", s.pool+"-b", "2", 0) }
+				walk.Between = s.Calm
 				acctest.WantAll(t, walk.ApplyChange(i, planned, config).Errors(), attribute, of.says, "This apply has written no taint")
-				wantTaints(t, c, s.pool+"-a", "")
-				acctest.WantAll(t, tf.Plan(t, newInstance(), config).Diagnostics.Errors(), attribute, of.says, "PENDING 1  ReplicaSet "+s.other+"/calm")
+				wantTaints(t, c, s.node, "")
+				acctest.WantAll(t, tf.Plan(t, newInstance(), config).Diagnostics.Errors(), attribute, of.says, "PENDING 1  ReplicaSet "+s.Other+"/calm")
 			})
 		})
 	}
@@ -92,8 +78,8 @@ func TestNodeTaints_maxLostCountsPodsWithoutAController(t *testing.T) {
 		if d := tf.Plan(t, newInstance(), s.config(t, map[string]any{"max_lost": 0})).Diagnostics; d.Errors() != "" {
 			t.Fatalf("no pod is lost: %s", d.Errors())
 		}
-		s.Pod(t, s.own, "bare", s.pool+"-a", nil)
-		acctest.WantAll(t, tf.Plan(t, newInstance(), s.config(t, map[string]any{"max_lost": 0})).Diagnostics.Errors(), "max_lost", "1 pod would be lost, and max_lost allows 0", s.own+"/bare")
+		c.Pod(t, s.Own, "bare", s.node, nil)
+		acctest.WantAll(t, tf.Plan(t, newInstance(), s.config(t, map[string]any{"max_lost": 0})).Diagnostics.Errors(), "max_lost", "1 pod would be lost, and max_lost allows 0", s.Own+"/bare")
 	})
 }
 
