@@ -20,7 +20,8 @@ type Preempting struct {
 	Calm func()
 }
 
-// Preempting runs a pod of a high priority on a node, and makes another node of four cores. The label "pool" has this value on both.
+// Preempting runs, on the in-memory API server, a pod of a high priority on a node, and makes another node of four cores. The
+// label "pool" has this value on both. The pods belong to ReplicationControllers, of which the small controllers take no notice.
 func (c *Cluster) Preempting(t testing.TB, pool, node string) Preempting {
 	t.Helper()
 	other := Node{Name: pool + "-other", Labels: map[string]string{"pool": pool}, Allocatable: corev1.ResourceList{
@@ -29,7 +30,7 @@ func (c *Cluster) Preempting(t testing.TB, pool, node string) Preempting {
 	c.Node(t, other)
 	run := func(namespace, name, node, cores string, priority int32) {
 		c.Pod(t, namespace, name, node, func(p *corev1.Pod) {
-			p.OwnerReferences = []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "ReplicaSet", Name: name, UID: types.UID("of-" + name), Controller: new(true)}}
+			p.OwnerReferences = []metav1.OwnerReference{{APIVersion: "v1", Kind: "ReplicationController", Name: name, UID: types.UID("of-" + name), Controller: new(true)}}
 			p.Spec.NodeSelector, p.Spec.Priority = map[string]string{"pool": pool}, &priority
 			p.Spec.Containers[0].Resources.Requests = corev1.ResourceList{corev1.ResourceCPU: resource.MustParse(cores)}
 		})

@@ -174,7 +174,7 @@ func BenchmarkRoll(b *testing.B) {
 			s, rollouts := slowRollout(tt.free, tt.onPool, tt.rules)
 			var missing Range
 			for b.Loop() {
-				_, missing = Roll(s, rollouts, ComparisonOff)
+				_, missing, _ = Roll(s, rollouts, ComparisonOff)
 			}
 			b.Logf("%v are missing", missing)
 		})

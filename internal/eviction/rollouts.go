@@ -58,11 +58,11 @@ type AwayPod struct {
 // (k8s.io/kubernetes v1.37.2 pkg/controller/deployment/rolling.go, reconcileNewReplicaSet and
 // reconcileOldReplicaSets). Chance decides which old pods run the longest. The two ends of the range assume
 // that old pods on nodes that may take a new pod are deleted first, or last. Chance also decides which
-// rollout is ahead of another.
-func Roll(s *snapshot.Snapshot, rollouts []Rollout, comparison Comparison) (out []Rolled, missing placement.Range) {
+// rollout is ahead of another. The outcome is what happens to other pods, beside the new ones that are missing.
+func Roll(s *snapshot.Snapshot, rollouts []Rollout, comparison Comparison) (out []Rolled, missing placement.Range, outcome *placement.Outcome) {
 	r := newRolling(s, rollouts, comparison)
 	if out = r.away(); r.fitBesideAll() {
-		return out, placement.Range{}
+		return out, placement.Range{}, &placement.Outcome{}
 	}
 	best, worst, end := r.progress(true), r.progress(false), r.end()
 	for i := range rollouts {
@@ -79,7 +79,46 @@ func Roll(s *snapshot.Snapshot, rollouts []Rollout, comparison Comparison) (out 
 	}
 	missing.Max = max(missing.Max, end.pending.Max)
 	missing.Min = min(max(missing.Min, best.pending.Min), missing.Max)
-	return out, missing
+	return out, missing, r.outcome(best, worst, out, missing)
+}
+
+// outcome is what becomes of other pods, whichever old pods go first, and of the new ones.
+func (r *rolling) outcome(best, worst stage, rolled []Rolled, missing placement.Range) *placement.Outcome {
+	out := placement.Either(placement.Through(best.parts...), placement.Through(worst.parts...))
+	var own []placement.WorkloadOutcome
+	for i, one := range rolled {
+		if pods := r.rollouts[i].Pods; len(pods) > 0 && !r.free[i] {
+			own = append(own, placement.WorkloadOutcome{
+				WorkloadKey: r.keyOf(pods[0]), Pending: one.Missing, Missing: one.Missing, Unplaced: one.Missing, Staying: one.Missing,
+				Reason: one.Reason, Brief: cmp.Or(best.briefs[i], worst.briefs[i]),
+			})
+		}
+	}
+	out.Rolled(own, missing)
+	return out
+}
+
+func (r *rolling) keyOf(pod *snapshot.Pod) snapshot.WorkloadKey {
+	return snapshot.WorkloadKey{Namespace: pod.Namespace, Owner: r.snapshot.Owner(pod)}
+}
+
+// ReportOf is the report of a change that evicts no pod itself, and comes to this outcome all the same.
+func ReportOf(outcome func() *placement.Outcome) *Report { return &Report{outcome: outcome} }
+
+// MayPreempt reports whether new pods like these may preempt others: some pod has a lower priority.
+func MayPreempt(s *snapshot.Snapshot, pods []*snapshot.Pod) bool {
+	highest := int32(math.MinInt32)
+	for _, pod := range pods {
+		if d := pod.Requests(); !d.Patient {
+			highest = max(highest, d.Priority)
+		}
+	}
+	for _, on := range s.Pods {
+		if slices.ContainsFunc(on, func(p *snapshot.Pod) bool { return p.Requests().Priority < highest }) {
+			return true
+		}
+	}
+	return false
 }
 
 // rolling is rollouts that begin together.
@@ -174,15 +213,16 @@ func (r *rolling) surplus(rollout int, like *snapshot.Pod) placement.Eviction {
 }
 
 // stage is how far rollouts have come: how many new pods of each are placed, and how many of all are not that are
-// to be.
+// to be. Parts are the outcomes of all stages so far.
 type stage struct {
-	placed  []int
-	reasons []string
-	pending placement.Range
+	placed          []int
+	reasons, briefs []string
+	pending         placement.Range
+	parts           []*placement.Outcome
 }
 
 func (r *rolling) start() stage {
-	return stage{placed: make([]int, len(r.rollouts)), reasons: make([]string, len(r.rollouts))}
+	return stage{placed: make([]int, len(r.rollouts)), reasons: make([]string, len(r.rollouts)), briefs: make([]string, len(r.rollouts))}
 }
 
 // alone is one of the rollouts while the others have not begun.
@@ -318,12 +358,12 @@ func (o *Rollout) pace(olds []*snapshot.Pod, placed int, statefulSet bool) (gone
 // take notes what a simulation has placed, the most of any order, or the least. Pods that new ones preempt are not
 // those of rollouts.
 func (at *stage) take(r *rolling, out *placement.Outcome, olds [][]*snapshot.Pod, most bool) {
-	at.pending = placement.Range{}
+	at.pending, at.parts = placement.Range{}, append(at.parts, out)
 	for i := range r.rollouts {
 		if len(olds[i]) == 0 {
 			continue
 		}
-		key := snapshot.WorkloadKey{Namespace: olds[i][0].Namespace, Owner: r.snapshot.Owner(olds[i][0])}
+		key := r.keyOf(olds[i][0])
 		for j := range out.Workloads {
 			w := &out.Workloads[j]
 			if w.WorkloadKey != key {
@@ -333,7 +373,7 @@ func (at *stage) take(r *rolling, out *placement.Outcome, olds [][]*snapshot.Pod
 			if most {
 				placed = w.Placed.Max
 			}
-			at.placed[i], at.reasons[i] = max(at.placed[i], min(placed, r.rollouts[i].Size())), w.Reason
+			at.placed[i], at.reasons[i], at.briefs[i] = max(at.placed[i], min(placed, r.rollouts[i].Size())), w.Reason, w.Brief
 			if !r.free[i] {
 				at.pending.Min, at.pending.Max = at.pending.Min+w.Missing.Min, at.pending.Max+w.Missing.Max
 			}

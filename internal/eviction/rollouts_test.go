@@ -181,7 +181,7 @@ func TestRoll(t *testing.T) {
 			if tt.quota > 0 {
 				w.Quotas = map[string][]snapshot.Quota{"app": {{Name: "pods", Limits: []snapshot.QuotaLimit{{Resource: corev1.ResourcePods, Hard: tt.quota, Used: tt.quota}}}}}
 			}
-			rolled, all := Roll(w.Snapshot, tt.rollouts, ComparisonOff)
+			rolled, all, _ := Roll(w.Snapshot, tt.rollouts, ComparisonOff)
 			var got []placement.Range
 			for _, r := range rolled {
 				got = append(got, r.Missing)
@@ -210,7 +210,7 @@ func TestRoll_aRolloutThatIsStuckBesideALongOne(t *testing.T) {
 	}
 	stuck := rolloutOf(1, 0, pod("large-0", "g1", asking(64, 0), ownedBy("ReplicaSet", "large")))
 	w.run(append(long.Pods, stuck.Pods...)...)
-	rolled, missing := Roll(w.Snapshot, []Rollout{stuck, long}, ComparisonOff)
+	rolled, missing, _ := Roll(w.Snapshot, []Rollout{stuck, long}, ComparisonOff)
 	if one := (placement.Range{Min: 1, Max: 1}); rolled[0].Missing != one || rolled[1].Missing.Max != 0 || missing != one {
 		t.Errorf("missing are %v, %v, and %v in all", rolled[0].Missing, rolled[1].Missing, missing)
 	}
@@ -251,7 +251,7 @@ func TestRoll_findsPodsWhoseVolumesAreElsewhere(t *testing.T) {
 			}
 			rollout := rolloutOf(0, 1, db)
 			rollout.Planned.Labels["pool"] = &tt.pool
-			rolled, _ := Roll(w.run(db).Snapshot, []Rollout{rollout}, ComparisonOff)
+			rolled, _, _ := Roll(w.run(db).Snapshot, []Rollout{rollout}, ComparisonOff)
 			var got []string
 			for _, a := range rolled[0].Away {
 				got = append(got, a.Pod.Name+": "+a.Where)

@@ -83,7 +83,8 @@ func PodsLosingTolerations(s *snapshot.Snapshot, steps []Step, comparison evicti
 		maps.Copy(taints, step.Taints())
 		out.Pods = append(out.Pods, displaces(s, step, taints, comparison)...)
 	}
-	out.Rolled, out.Missing = rollsAfter(s, steps, comparison, func(step Step) bool { return step.Kind != Wait && step.replaces() && out.By(step) })
+	after := rollsAfter(s, steps, comparison, func(step Step) bool { return step.Kind != Wait && step.replaces() && out.By(step) })
+	out.Rolled, out.Missing = after.workloads, after.missing
 	for i := range out.Pods {
 		d := &out.Pods[i]
 		d.Crowded = slices.ContainsFunc(out.Rolled, func(r RolledWorkload) bool {

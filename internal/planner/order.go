@@ -103,6 +103,7 @@ func Order(s *snapshot.Snapshot, change Change, comparison eviction.Comparison) 
 	}
 	o.unlabelMachines(expanded, contracted)
 	o.drain(change.Drain)
+	o.begin()
 	return o.plan
 }
 

@@ -5,6 +5,7 @@ package planner
 
 import (
 	"slices"
+	"sync"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/placement"
@@ -20,28 +21,77 @@ type RolledWorkload struct {
 	eviction.Rolled
 }
 
+// Rollouts is what rollouts do that begin together.
+type Rollouts struct {
+	// Report is what becomes of other pods, and how many of the new ones find no node. Preempt is set where new ones may
+	// preempt others.
+	Report  *eviction.Report
+	Preempt bool
+	of      func() rolled
+}
+
+// rolled is what rollouts come to: by workload, how many new pods of all find no node, and what becomes of other pods.
+type rolled struct {
+	workloads []RolledWorkload
+	missing   placement.Range
+	outcome   *placement.Outcome
+}
+
 // Pins returns what the rollouts come to that steps of a plan begin with new labels to require, by workload, and how many
 // of their new pods no node takes. The nodes have the labels that the steps before give them, and their taints are those of
 // now: taints are written once the rollouts have ended.
-func Pins(s *snapshot.Snapshot, steps []Step, comparison eviction.Comparison) ([]RolledWorkload, placement.Range) {
-	return rolls(s, steps, comparison, Step.pins)
+func (p Plan) Pins() ([]RolledWorkload, placement.Range) {
+	for _, step := range p.Steps {
+		if step.Rollouts != nil && step.pins() {
+			out := step.Rollouts.of()
+			return out.workloads, out.missing
+		}
+	}
+	return nil, placement.Range{}
 }
 
 // Restarts returns what becomes of the rollouts that add tolerations and no labels to require, or else of those that take
 // some away.
 func Restarts(s *snapshot.Snapshot, steps []Step, comparison eviction.Comparison) ([]RolledWorkload, placement.Range) {
-	added, missing := rolls(s, steps, comparison, func(step Step) bool { return step.Kind == Expand && !step.pins() && step.replaces() })
-	if len(added) > 0 {
-		return added, missing
+	out := rolls(s, steps, comparison, Step.restarts)
+	if len(out.workloads) == 0 {
+		out = rollsAfter(s, steps, comparison, Step.contracts)
 	}
-	return rollsAfter(s, steps, comparison, func(step Step) bool { return step.Kind == Contract && step.replaces() })
+	return out.workloads, out.missing
+}
+
+// begin notes what the rollouts do that the steps begin. It is worked out when it is first asked for.
+func (o *order) begin() {
+	pinned, restarts := o.beginThose(Step.pins, rolls), o.beginThose(Step.restarts, rolls)
+	if !pinned && !restarts {
+		o.beginThose(Step.contracts, rollsAfter)
+	}
+}
+
+func (o *order) beginThose(which func(Step) bool, roll func(*snapshot.Snapshot, []Step, eviction.Comparison, func(Step) bool) rolled) bool {
+	steps := o.plan.Steps
+	first := slices.IndexFunc(steps, which)
+	if first < 0 {
+		return false
+	}
+	var pods []*snapshot.Pod
+	for _, step := range steps[first:] {
+		if which(step) {
+			pods = append(pods, step.Pods...)
+		}
+	}
+	of := sync.OnceValue(func() rolled { return roll(o.snapshot, steps, o.comparison, which) })
+	steps[first].Rollouts = &Rollouts{
+		Report: eviction.ReportOf(func() *placement.Outcome { return of().outcome }), Preempt: eviction.MayPreempt(o.snapshot, pods), of: of,
+	}
+	return true
 }
 
 // rollsAfter returns what rollouts come to that begin once the steps have changed taints. It returns nothing where a step evicts
 // pods or pins them: by then, pods run elsewhere.
-func rollsAfter(s *snapshot.Snapshot, steps []Step, comparison eviction.Comparison, which func(Step) bool) ([]RolledWorkload, placement.Range) {
+func rollsAfter(s *snapshot.Snapshot, steps []Step, comparison eviction.Comparison, which func(Step) bool) rolled {
 	if slices.ContainsFunc(steps, func(step Step) bool { return step.pins() || step.Moves() }) {
-		return nil, placement.Range{}
+		return rolled{outcome: &placement.Outcome{}}
 	}
 	after := map[string]*snapshot.Node{}
 	for _, step := range steps {
@@ -57,9 +107,9 @@ func rollsAfter(s *snapshot.Snapshot, steps []Step, comparison eviction.Comparis
 }
 
 // rolls returns what the rollouts of some steps come to.
-func rolls(s *snapshot.Snapshot, steps []Step, comparison eviction.Comparison, which func(Step) bool) ([]RolledWorkload, placement.Range) {
+func rolls(s *snapshot.Snapshot, steps []Step, comparison eviction.Comparison, which func(Step) bool) rolled {
 	labelled := map[string]*snapshot.Node{}
-	var out []RolledWorkload
+	out := rolled{outcome: &placement.Outcome{}}
 	var rollouts []eviction.Rollout
 	var of []int
 	for _, step := range steps {
@@ -75,25 +125,32 @@ func rolls(s *snapshot.Snapshot, steps []Step, comparison eviction.Comparison, w
 		}
 		p := RolledWorkload{Workload: step.Workload}
 		for _, one := range step.rollouts(s) {
-			rollouts, of = append(rollouts, one), append(of, len(out))
+			rollouts, of = append(rollouts, one), append(of, len(out.workloads))
 			p.Pods += one.Size()
 		}
-		out = append(out, p)
+		out.workloads = append(out.workloads, p)
 	}
 	if len(rollouts) == 0 {
-		return nil, placement.Range{}
+		return rolled{outcome: out.outcome}
 	}
-	rolled, missing := eviction.Roll(s.With(labelled, nil), rollouts, comparison)
-	for i, one := range rolled {
-		p := &out[of[i]]
+	var all []eviction.Rolled
+	all, out.missing, out.outcome = eviction.Roll(s.With(labelled, nil), rollouts, comparison)
+	for i, one := range all {
+		p := &out.workloads[of[i]]
 		p.Away = append(p.Away, one.Away...)
 		p.Missing.Min, p.Missing.Max = p.Missing.Min+one.Missing.Min, p.Missing.Max+one.Missing.Max
 		if p.Reason == "" {
 			p.Reason = one.Reason
 		}
 	}
-	return out, missing
+	return out
 }
+
+// restarts reports whether the step has running pods replaced by others with more tolerations alone, contracts whether by
+// others with fewer.
+func (s Step) restarts() bool { return s.Kind == Expand && !s.pins() && s.replaces() }
+
+func (s Step) contracts() bool { return s.Kind == Contract && s.replaces() }
 
 // pins reports whether the step has running pods replaced by others that require more labels.
 func (s Step) pins() bool {

@@ -90,7 +90,7 @@ func TestPins(t *testing.T) {
 				Workloads: []Tolerations{{Workload: w, Claim: toleration.Claim{Owner: "me", Generation: "g2", Tolerations: tols(t, "x=1:NoSchedule")}, Pin: claim}},
 			}
 			plan := Order(seen, change, eviction.ComparisonOff)
-			all, missing := Pins(seen, plan.Steps, eviction.ComparisonOff)
+			all, missing := plan.Pins()
 			var got []string
 			for _, p := range all {
 				got = append(got, fmt.Sprintf("%s %d %d %d away %d", p.Workload.Name, p.Pods, p.Missing.Min, p.Missing.Max, len(p.Away)))

@@ -66,6 +66,8 @@ type Step struct {
 	Drain *NodeDrain
 	// Policy is what an Admit or a Withdraw makes of the policy of admission.
 	Policy admission.Plan
+	// Rollouts is what the rollouts do that this step and others begin together: nil but for the first of these.
+	Rollouts *Rollouts
 	// Report is what a step does to pods; nil where it can evict none. An Expand has one
 	// where a DaemonSet deletes pods by a new node selector.
 	Report *eviction.Report
@@ -115,8 +117,15 @@ func (p Plan) Beginning() Plan {
 func (p Plan) Impact() (steps []Step, whole *eviction.Report) {
 	var reports []*eviction.Report
 	for _, s := range p.Steps {
-		if report := s.begins(); report != nil {
-			steps, reports = append(steps, s), append(reports, report)
+		report := s.begins()
+		if report != nil {
+			reports = append(reports, report)
+		}
+		if s.Rollouts != nil {
+			reports = append(reports, s.Rollouts.Report)
+		}
+		if report != nil || s.Rollouts != nil {
+			steps = append(steps, s)
 		}
 	}
 	return steps, eviction.Join(reports...)

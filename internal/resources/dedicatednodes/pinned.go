@@ -25,7 +25,7 @@ func (r *dedicatedNodes) pinnable(desired wanted, observed observation, s *snaps
 	if desired.awaitsNodes(s) {
 		return true
 	}
-	all, missing := planner.Pins(s, plan.Steps, r.Data.Comparison)
+	all, missing := plan.Pins()
 	possible := true
 	for _, p := range all {
 		for _, one := range observed.members {

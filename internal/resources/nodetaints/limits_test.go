@@ -63,7 +63,7 @@ func TestNodeTaints_limitsCountWhatPreemptionEvictsElsewhere(t *testing.T) {
 				walk.Between = s.Calm
 				acctest.WantAll(t, walk.ApplyChange(i, planned, config).Errors(), attribute, of.says, "This apply has written no taint")
 				wantTaints(t, c, s.node, "")
-				acctest.WantAll(t, tf.Plan(t, newInstance(), config).Diagnostics.Errors(), attribute, of.says, "PENDING 1  ReplicaSet "+s.Other+"/calm")
+				acctest.WantAll(t, tf.Plan(t, newInstance(), config).Diagnostics.Errors(), attribute, of.says, "PENDING 1  ReplicationController "+s.Other+"/calm")
 			})
 		})
 	}

@@ -128,10 +128,11 @@ func (r *workloadTolerations) consequences(ctx context.Context, desired wanted, 
 			return
 		}
 	}
-	subject := "Changing the tolerations of "
+	verb := "Changing"
 	if desired.claim.Release {
-		subject = "Removing the tolerations of "
+		verb = "Removing"
 	}
+	subject := verb + " the tolerations of "
 	message.WarnCost(subject+desired.target.title(), plan, diags)
 	displaced := planner.PodsLosingTolerations(snapshot, plan.Steps, r.Data.Comparison)
 	steps := plan.Steps
@@ -141,6 +142,9 @@ func (r *workloadTolerations) consequences(ctx context.Context, desired wanted, 
 	}
 	rolled, missing := planner.Restarts(snapshot, steps, r.Data.Comparison)
 	message.WarnStuck(subject+desired.target.title(), rolled, missing, at.Workload, diags)
+	for _, step := range plan.Steps {
+		session.WarnPreempts(ctx, r.Data.Cluster, message.Subject{Verb: verb, What: "the tolerations", Preposition: "of", Where: step.Workload.Title()}, step.Rollouts, diags)
+	}
 	r.Data.WarnRestartedOnto(subject+desired.target.title(), desired.claim.Owner, snapshot, plan.Steps, diags)
 	if desired.now {
 		message.WarnDisplaced(subject+desired.target.title(), displaced, message.GivenUp{

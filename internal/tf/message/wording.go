@@ -219,6 +219,8 @@ func Preview(s Subject, report *eviction.Report) (summary, detail string) {
 		summary = s.String() + " " + Removes(report) + " no pods, but takes room: " + takesRoom(report)
 	case len(report.Restarting) > 0:
 		summary = s.String() + " " + Removes(report) + " no pods"
+	case total.Preempted.Max+total.Pending.Max > 0:
+		summary = s.String() + " " + Removes(report) + " no pods, but new pods " + rolled(total) + ": " + dangers(total, report)
 	case total.Completed > 0:
 		verb := " deletes "
 		if total.CompletedUnknown == total.Completed {
@@ -310,10 +312,26 @@ func effect(total eviction.Summary, report *eviction.Report) string {
 	default:
 		out = fmt.Sprintf("evicts %s and may evict %d more", Count(total.Evicted(), "pod"), total.Unknown)
 	}
-	var dangers []string
+	if more := dangers(total, report); more != "" {
+		out += ": " + more
+	}
+	return out
+}
+
+// rolled words what new pods of a rollout do that replace no evicted ones.
+func rolled(total eviction.Summary) string {
+	if total.Preempted.Max > 0 {
+		return "preempt others"
+	}
+	return "find no node"
+}
+
+// dangers lists what is worse than that pods are evicted and run elsewhere, "" for nothing.
+func dangers(total eviction.Summary, report *eviction.Report) string {
+	var out []string
 	add := func(n eviction.Range, what string) {
 		if n.Max > 0 {
-			dangers = append(dangers, Number(n)+" "+what)
+			out = append(out, Number(n)+" "+what)
 		}
 	}
 	lost, pending := "lost", "pending"
@@ -335,10 +353,7 @@ func effect(total eviction.Summary, report *eviction.Report) string {
 	add(total.Preempted, "preempted elsewhere")
 	add(exactly(beyond(report)), "beyond a PodDisruptionBudget")
 	add(exactly(total.Daemons), "of DaemonSets")
-	if len(dangers) > 0 {
-		out += ": " + strings.Join(dangers, ", ")
-	}
-	return out
+	return strings.Join(out, ", ")
 }
 
 func leftovers(stuck, misscheduled int) string {

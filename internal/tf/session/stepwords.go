@@ -12,6 +12,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/kube"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/planner"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/rollout"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
@@ -70,6 +71,10 @@ func (d *Data) Warn(ctx context.Context, w StepWords, plan planner.Plan, diags *
 	}
 	for _, step := range steps {
 		about := w.About(true, []planner.Step{step})
+		WarnPreempts(ctx, d.Cluster, about, step.Rollouts, diags)
+		if step.Report == nil {
+			continue
+		}
 		about.RefusesStranded = !w.EvictStranded
 		about.Unmodelled = rollout.Unmodelled(ctx, d.Cluster, step.Report)
 		message.LogPods(ctx, about, step.Report)
@@ -80,6 +85,18 @@ func (d *Data) Warn(ctx context.Context, w StepWords, plan planner.Plan, diags *
 		if summary != "" {
 			diags.AddWarning(summary, detail)
 		}
+	}
+}
+
+// WarnPreempts reports which pods the new ones of rollouts preempt. Nil is no rollout.
+func WarnPreempts(ctx context.Context, cluster *kube.Cluster, about message.Subject, rollouts *planner.Rollouts, diags *diag.Diagnostics) {
+	if rollouts == nil || !rollouts.Preempt || rollouts.Report.Outcome().Preempted.Max == 0 {
+		return
+	}
+	about.Unmodelled = rollout.Unmodelled(ctx, cluster, rollouts.Report)
+	message.LogPods(ctx, about, rollouts.Report)
+	if summary, detail := message.Preview(about, rollouts.Report); summary != "" {
+		diags.AddWarning(summary, detail)
 	}
 }
 
