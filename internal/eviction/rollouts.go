@@ -89,7 +89,7 @@ func (r *rolling) outcome(best, worst stage, rolled []Rolled, missing placement.
 	for i, one := range rolled {
 		if pods := r.rollouts[i].Pods; len(pods) > 0 && !r.free[i] {
 			own = append(own, placement.WorkloadOutcome{
-				WorkloadKey: r.keyOf(pods[0]), Pending: one.Missing, Missing: one.Missing, Unplaced: one.Missing, Staying: one.Missing,
+				WorkloadKey: r.keyOf(pods[0]), Rolled: true, Pending: one.Missing, Missing: one.Missing, Unplaced: one.Missing, Staying: one.Missing,
 				Reason: one.Reason, Brief: cmp.Or(best.briefs[i], worst.briefs[i]),
 			})
 		}

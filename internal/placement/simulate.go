@@ -311,6 +311,8 @@ type WorkloadOutcome struct {
 	Delayed Range
 	// Preempted counts its pods that preemption evicts although the change does not.
 	Preempted Range
+	// Rolled is set for new pods of a rollout: none of its pods is evicted.
+	Rolled bool
 	// Proved is how many replacements stay Pending whatever the order: pods that fit nowhere even
 	// alone, and those beyond what all nodes that take their kind can hold.
 	Proved int

@@ -26,7 +26,7 @@ func TestWaves_aPodOfALowerPriorityMayComeFirst(t *testing.T) {
 	}
 }
 
-// What preempts it goes where that costs least: that may be another node than the one which had room before.
+// A pod that preempts it chooses what costs least: that may be another node than the one which had room before.
 func TestWaves_chooseOtherVictims(t *testing.T) {
 	t.Parallel()
 	w := newWorld(having(node("n1"), 9, 9), having(node("n2"), 2, 9)).

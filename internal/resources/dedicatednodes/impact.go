@@ -6,7 +6,6 @@ package dedicatednodes
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/path"
@@ -50,9 +49,6 @@ func (w wanted) aboutSteps(steps []planner.Step) message.Subject {
 		cause = slices.IndexFunc(steps, planner.Step.Moves)
 	}
 	if cause < 0 {
-		cause = slices.IndexFunc(steps, func(s planner.Step) bool { return s.Rollouts != nil })
-	}
-	if cause < 0 {
 		return message.Subject{}
 	}
 	about := w.aboutStep(false, steps[cause])
@@ -78,11 +74,8 @@ func (w wanted) aboutStep(done bool, step planner.Step) message.Subject {
 	if step.Kind == planner.ApplyTaints {
 		return w.about(done, step.Nodes)
 	}
-	switch step.Kind {
-	case planner.Expand:
-		return aboutPin(done, step)
-	case planner.Contract:
-		return message.Subject{Verb: map[bool]string{false: "remove", true: "Removing"}[done], What: "tolerations", Preposition: "from", Where: step.Workload.Title(), Instead: "Free room for the new pods first"}
+	if step.Kind == planner.Expand {
+		return message.AboutRollout(done, step)
 	}
 	about := message.Subject{Verb: "apply", Preposition: "to", What: step.Labels.Words(), Where: message.Where(w.labels.Target, len(step.Labels.Switches))}
 	switch {
@@ -92,22 +85,6 @@ func (w wanted) aboutStep(done bool, step planner.Step) message.Subject {
 		about.Verb, about.Preposition = "remove", "from"
 	case done:
 		about.Verb = "Applying"
-	}
-	return about
-}
-
-// aboutPin words what new labels that a template requires are about, or new tolerations.
-func aboutPin(done bool, step planner.Step) message.Subject {
-	var pins []string
-	for key, value := range step.Pins.Changes {
-		if value != nil {
-			pins = append(pins, key+"="+*value)
-		}
-	}
-	slices.Sort(pins)
-	about := message.Subject{Verb: map[bool]string{false: "add", true: "Adding"}[done], What: "node selector " + strings.Join(pins, ","), Preposition: "to", Where: step.Workload.Title(), Instead: "Choose other nodes, leave out pin"}
-	if len(pins) == 0 {
-		about.What, about.Instead = "tolerations", "Free room for the new pods first"
 	}
 	return about
 }

@@ -128,11 +128,10 @@ func (r *workloadTolerations) consequences(ctx context.Context, desired wanted, 
 			return
 		}
 	}
-	verb := "Changing"
+	subject := "Changing the tolerations of "
 	if desired.claim.Release {
-		verb = "Removing"
+		subject = "Removing the tolerations of "
 	}
-	subject := verb + " the tolerations of "
 	message.WarnCost(subject+desired.target.title(), plan, diags)
 	displaced := planner.PodsLosingTolerations(snapshot, plan.Steps, r.Data.Comparison)
 	steps := plan.Steps
@@ -143,7 +142,7 @@ func (r *workloadTolerations) consequences(ctx context.Context, desired wanted, 
 	rolled, missing := planner.Restarts(snapshot, steps, r.Data.Comparison)
 	message.WarnStuck(subject+desired.target.title(), rolled, missing, at.Workload, diags)
 	for _, step := range plan.Steps {
-		session.WarnPreempts(ctx, r.Data.Cluster, message.Subject{Verb: verb, What: "the tolerations", Preposition: "of", Where: step.Workload.Title()}, step.Rollouts, diags)
+		session.WarnPreempts(ctx, r.Data.Cluster, step, diags)
 	}
 	r.Data.WarnRestartedOnto(subject+desired.target.title(), desired.claim.Owner, snapshot, plan.Steps, diags)
 	if desired.now {

@@ -32,7 +32,7 @@ func TestWorkloadTolerations_planTellsWhomNewPodsPreempt(t *testing.T) {
 			t.Fatalf("there is room for both: %s", said)
 		}
 		pods.Calm()
-		says(t, "warning", s.tf.Plan(t, s.fresh(), config).Diagnostics.Warnings(), "Changing the tolerations of Deployment",
+		says(t, "warning", s.tf.Plan(t, s.fresh(), config).Diagnostics.Warnings(), "Adding tolerations to Deployment",
 			"evicts no pods, but new pods preempt others: 1 pending, 1 preempted elsewhere", "PENDING 1  ReplicationController "+pods.Other+"/calm", "preempted; no node")
 	})
 }

@@ -35,6 +35,31 @@ func RefuseAway(pinned planner.RolledWorkload, at path.Path, diags *diag.Diagnos
 	return false
 }
 
+// AboutRollout words what a step is about that has pods of a workload replaced: labels that its template comes to require, or
+// tolerations.
+func AboutRollout(done bool, step planner.Step) Subject {
+	var pins []string
+	for key, value := range step.Pins.Changes {
+		if value != nil {
+			pins = append(pins, key+"="+*value)
+		}
+	}
+	slices.Sort(pins)
+	out := Subject{Verb: "add", What: "tolerations", Preposition: "to", Where: step.Workload.Title(), Instead: "Free room for the new pods first"}
+	switch {
+	case step.Kind == planner.Contract && done:
+		out.Verb, out.Preposition = "Removing", "from"
+	case step.Kind == planner.Contract:
+		out.Verb, out.Preposition = "remove", "from"
+	case done:
+		out.Verb = "Adding"
+	}
+	if len(pins) > 0 {
+		out.What, out.Instead = "node selector "+strings.Join(pins, ","), "Choose other nodes, leave out pin"
+	}
+	return out
+}
+
 // maxPods bounds how many pods an error names.
 const maxPods = 10
 

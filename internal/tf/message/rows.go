@@ -256,7 +256,7 @@ func (c *census) uncreated() string {
 
 // pending words why replacements are Pending.
 func (c *census) pending() string {
-	if len(c.evicted) == 0 && c.Summary.Preempted.Max > 0 {
+	if len(c.evicted) == 0 && !c.Outcome.Rolled {
 		return "preempted; " + c.noNode()
 	}
 	return c.noNode()

@@ -6,6 +6,7 @@ package session
 import (
 	"context"
 	"errors"
+	"slices"
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/path"
@@ -38,6 +39,25 @@ type StepWords struct {
 	Exceeded func() []eviction.Excess
 }
 
+// about words what steps are about: those that evict or strand pods, and else a rollout that preempts some.
+func (w StepWords) about(doing bool, steps []planner.Step) message.Subject {
+	var own []planner.Step
+	rollouts := -1
+	for i, step := range steps {
+		if step.Report != nil || step.Switch != nil {
+			own = append(own, step)
+		}
+		if step.Rollouts != nil && rollouts < 0 {
+			rollouts = i
+		}
+	}
+	acts := func(step planner.Step) bool { return step.Moves() || step.Strands() }
+	if rollouts >= 0 && !slices.ContainsFunc(own, acts) {
+		return message.AboutRollout(doing, steps[rollouts])
+	}
+	return w.About(doing, own)
+}
+
 // exceeds fills the error where the plan exceeds limits of other resources.
 func (w StepWords) exceeds(whole *eviction.Report, over *eviction.LimitsError) bool {
 	*over = eviction.LimitsError{Limits: w.Limits.Limits, Report: whole}
@@ -66,15 +86,15 @@ func (d *Data) Warn(ctx context.Context, w StepWords, plan planner.Plan, diags *
 	}
 	if over := new(eviction.LimitsError); errors.As(check(whole), &over) || w.exceeds(whole, over) {
 		over.Unmodelled = rollout.Unmodelled(ctx, d.Cluster, over.Report)
-		diags.Append(w.Limits.Refused(over, w.About(false, steps), w.Rescue))
+		diags.Append(w.Limits.Refused(over, w.about(false, steps), w.Rescue))
 		return
 	}
 	for _, step := range steps {
-		about := w.About(true, []planner.Step{step})
-		WarnPreempts(ctx, d.Cluster, about, step.Rollouts, diags)
+		WarnPreempts(ctx, d.Cluster, step, diags)
 		if step.Report == nil {
 			continue
 		}
+		about := w.About(true, []planner.Step{step})
 		about.RefusesStranded = !w.EvictStranded
 		about.Unmodelled = rollout.Unmodelled(ctx, d.Cluster, step.Report)
 		message.LogPods(ctx, about, step.Report)
@@ -88,11 +108,13 @@ func (d *Data) Warn(ctx context.Context, w StepWords, plan planner.Plan, diags *
 	}
 }
 
-// WarnPreempts reports which pods the new ones of rollouts preempt. Nil is no rollout.
-func WarnPreempts(ctx context.Context, cluster *kube.Cluster, about message.Subject, rollouts *planner.Rollouts, diags *diag.Diagnostics) {
+// WarnPreempts reports which pods the new ones of the rollouts preempt that a step begins.
+func WarnPreempts(ctx context.Context, cluster *kube.Cluster, step planner.Step, diags *diag.Diagnostics) {
+	rollouts := step.Rollouts
 	if rollouts == nil || !rollouts.Preempt || rollouts.Report.Outcome().Preempted.Max == 0 {
 		return
 	}
+	about := message.AboutRollout(true, step)
 	about.Unmodelled = rollout.Unmodelled(ctx, cluster, rollouts.Report)
 	message.LogPods(ctx, about, rollouts.Report)
 	if summary, detail := message.Preview(about, rollouts.Report); summary != "" {
@@ -171,7 +193,7 @@ func (w StepWords) Explain(err error, later bool) diag.Diagnostic {
 	if !errors.As(err, &over) {
 		return nil
 	}
-	about := w.About(false, over.Steps)
+	about := w.about(false, over.Steps)
 	about.Began = over.Began || later
 	return w.Limits.Refused(over.LimitsError, about, w.Rescue)
 }
