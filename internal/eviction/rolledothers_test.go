@@ -24,7 +24,7 @@ func TestRoll_newPodsPreempt(t *testing.T) {
 	}{
 		"room for the new pods":                        {pods: 1, surge: 1, on: "c1", low: 1, preempts: true},
 		"room for one of two":                          {pods: 2, surge: 2, on: "c1", low: 1, preempted: exactly(1), missing: exactly(1), preempts: true},
-		"a surge beside old pods of the pool":          {pods: 1, surge: 1, on: "g1", low: 1, preempted: exactly(1), missing: exactly(1), preempts: true},
+		"a surge beside old pods of the pool":          {pods: 1, surge: 1, on: "g1", low: 1, preempted: exactly(1), preempts: true},
 		"old pods of the pool that are deleted first":  {pods: 1, unavailable: 1, on: "g1", low: 1, preempts: true},
 		"more than all that preemption makes room for": {pods: 3, surge: 3, on: "c1", low: 1, preempted: exactly(1), missing: exactly(2), ownMissing: exactly(1), preempts: true},
 		"none of a lower priority":                     {pods: 3, surge: 3, on: "c1", missing: exactly(1), ownMissing: exactly(1)},

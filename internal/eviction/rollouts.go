@@ -87,7 +87,7 @@ func (r *rolling) outcome(best, worst stage, rolled []Rolled, missing placement.
 	out := placement.Either(placement.Through(best.parts...), placement.Through(worst.parts...))
 	var own []placement.WorkloadOutcome
 	for i, one := range rolled {
-		if pods := r.rollouts[i].Pods; len(pods) > 0 && !r.free[i] {
+		if pods := r.rollouts[i].Pods; len(pods) > 0 {
 			own = append(own, placement.WorkloadOutcome{
 				WorkloadKey: r.keyOf(pods[0]), Rolled: true, Pending: one.Missing, Missing: one.Missing, Unplaced: one.Missing, Staying: one.Missing,
 				Reason: one.Reason, Brief: cmp.Or(best.briefs[i], worst.briefs[i]),

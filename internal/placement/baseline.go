@@ -40,6 +40,7 @@ func (s *simulation) without(seed uint64, order int) {
 			change = *s.Finder.change.Before
 		}
 		s.baseline = baseline{newSimulation(New(s.snapshot, change, s.comparison), already), map[*snapshot.Pod]bool{}}
+		s.baseline.uneven = s.uneven
 	}
 	b := s.baseline
 	b.work, b.limit = s.work, s.limit

@@ -4,31 +4,39 @@
 package placement
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
 )
 
 // Through returns the outcome of a course of events: each of the outcomes is that of a longer part of it, from its beginning on.
-// What happens in a part has happened in the end.
+// Pods that are preempted or lost in a part are so in the end, and where pods are counts in the end alone.
 func Through(parts ...*Outcome) *Outcome {
-	return combine(parts, func(a, b Range) Range { return Range{max(a.Min, b.Min), max(a.Max, b.Max)} }, func(a, b bool) bool { return a || b })
+	return combine(parts, ranging{
+		happens: func(a, b Range) Range { return Range{max(a.Min, b.Min), max(a.Max, b.Max)} },
+		ends:    func(_, b Range) Range { return b },
+	}, func(a, b bool) bool { return a || b })
 }
+
+// ranging combines two ranges: of how many pods something happens to, and of how many end somewhere.
+type ranging struct{ happens, ends func(a, b Range) Range }
 
 // Either returns the outcome of one of several courses of events, whichever comes about.
 func Either(courses ...*Outcome) *Outcome {
-	return combine(courses, func(a, b Range) Range { return Range{min(a.Min, b.Min), max(a.Max, b.Max)} }, func(a, b bool) bool { return a && b })
+	widest := func(a, b Range) Range { return Range{min(a.Min, b.Min), max(a.Max, b.Max)} }
+	return combine(courses, ranging{widest, widest}, func(a, b bool) bool { return a && b })
 }
 
 // combine combines outcomes of the same pods: their ranges, and what happens in each order of them.
-func combine(all []*Outcome, ranges func(a, b Range) Range, certain func(a, b bool) bool) *Outcome {
+func combine(all []*Outcome, ranges ranging, certain func(a, b bool) bool) *Outcome {
 	out := &Outcome{Gone: map[*snapshot.Pod]bool{}}
 	for i, o := range all {
 		if i == 0 {
 			out.Preempted, out.Lost, out.Deleted = o.Preempted, o.Lost, o.Deleted
 		}
 		out.fewest(o)
-		out.Preempted, out.Lost, out.Deleted = ranges(out.Preempted, o.Preempted), ranges(out.Lost, o.Lost), ranges(out.Deleted, o.Deleted)
+		out.Preempted, out.Lost, out.Deleted = ranges.happens(out.Preempted, o.Preempted), ranges.happens(out.Lost, o.Lost), ranges.happens(out.Deleted, o.Deleted)
 		out.UnreadJobs, out.Unread = out.UnreadJobs || o.UnreadJobs, append(out.Unread, o.Unread...)
 		for pod := range o.Gone {
 			out.Gone[pod] = false
@@ -76,7 +84,7 @@ func anyVictims(all []*Outcome, certain func(a, b bool) bool) (out []Victim) {
 }
 
 // anyWorkloads returns the workloads of any of the outcomes.
-func anyWorkloads(all []*Outcome, ranges func(a, b Range) Range) (out []WorkloadOutcome) {
+func anyWorkloads(all []*Outcome, ranges ranging) (out []WorkloadOutcome) {
 	at := map[snapshot.WorkloadKey]int{}
 	for n, o := range all {
 		seen := map[int]bool{}
@@ -109,16 +117,22 @@ func anyWorkloads(all []*Outcome, ranges func(a, b Range) Range) (out []Workload
 	return out
 }
 
-// each combines the ranges of the workload with those of another outcome of it.
-func (w *WorkloadOutcome) each(other *WorkloadOutcome, ranges func(a, b Range) Range) {
-	theirs := other.ranges()
-	for i, r := range w.ranges() {
-		*r = ranges(*r, *theirs[i])
+// each combines what becomes of the workload with another outcome of it.
+func (w *WorkloadOutcome) each(other *WorkloadOutcome, ranges ranging) {
+	for i, r := range w.happened() {
+		*r = ranges.happens(*r, *other.happened()[i])
 	}
+	for i, r := range w.ended() {
+		*r = ranges.ends(*r, *other.ended()[i])
+	}
+	w.Refusal = cmp.Or(w.Refusal, other.Refusal)
+	w.JobFails, w.OnDrained, w.PolicyUnknown = w.JobFails || other.JobFails, w.OnDrained || other.OnDrained, w.PolicyUnknown || other.PolicyUnknown
 }
 
-func (w *WorkloadOutcome) ranges() []*Range {
-	return []*Range{&w.Placed, &w.Pending, &w.NotCreated, &w.Missing, &w.Refused, &w.Unplaced, &w.Again, &w.Lost, &w.Deleted, &w.AllPending, &w.Delayed, &w.Preempted, &w.Arriving, &w.Staying}
+func (w *WorkloadOutcome) happened() []*Range { return []*Range{&w.Lost, &w.Deleted, &w.Preempted} }
+
+func (w *WorkloadOutcome) ended() []*Range {
+	return []*Range{&w.Placed, &w.Pending, &w.NotCreated, &w.Missing, &w.Refused, &w.Unplaced, &w.Again, &w.AllPending, &w.Delayed, &w.Arriving, &w.Staying}
 }
 
 // count adds up what the workloads come to.

@@ -32,7 +32,7 @@ func TestCourses(t *testing.T) {
 		gone      bool
 	}{
 		"the parts of one course": {
-			got: Through(first, second), want: outcome(Range{1, 2}, nil, of("a", Range{1, 3}), of("b", Range{1, 1})), victims: map[string]bool{"a": true, "b": false}, gone: true,
+			got: Through(first, second), want: outcome(Range{1, 2}, nil, of("a", Range{0, 3}), of("b", Range{1, 1})), victims: map[string]bool{"a": true, "b": false}, gone: true,
 		},
 		"two courses": {
 			got: Either(first, second), want: outcome(Range{0, 2}, nil, of("a", Range{0, 3}), of("b", Range{0, 1})), victims: map[string]bool{"a": false, "b": false},

@@ -90,7 +90,7 @@ func (s *simulation) run(seed uint64, order int) {
 		s.placeBeforeEvictions()
 	}
 	s.lingers = order%4 >= 2 && s.mayLinger()
-	s.detaches = s.lingers && order/4%2 == 1
+	s.detaches = s.lingers && order/4%2 == 1 && len(s.attachments.uses) > 0
 	s.linger()
 	s.runMoments()
 	s.deleteNodes(order)

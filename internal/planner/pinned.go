@@ -60,19 +60,24 @@ func Restarts(s *snapshot.Snapshot, steps []Step, comparison eviction.Comparison
 	return out.workloads, out.missing
 }
 
-// begin notes what the rollouts do that the steps begin. It is worked out when it is first asked for.
+// begin notes what the rollouts do that add labels to require or tolerations. It is worked out when it is first asked for.
+// Nodes that are named and do not exist yet may have room for anything.
 func (o *order) begin() {
-	pinned, restarts := o.beginThose(Step.pins, rolls), o.beginThose(Step.restarts, rolls)
-	if !pinned && !restarts {
-		o.beginThose(Step.contracts, rollsAfter)
+	absent := func(name string) bool { return o.snapshot.Nodes[name] == nil }
+	for _, n := range o.change.Nodes {
+		if slices.ContainsFunc(n.Target.Named(), absent) {
+			return
+		}
 	}
+	o.beginThose(Step.pins)
+	o.beginThose(Step.restarts)
 }
 
-func (o *order) beginThose(which func(Step) bool, roll func(*snapshot.Snapshot, []Step, eviction.Comparison, func(Step) bool) rolled) bool {
+func (o *order) beginThose(which func(Step) bool) {
 	steps := o.plan.Steps
 	first := slices.IndexFunc(steps, which)
 	if first < 0 {
-		return false
+		return
 	}
 	var pods []*snapshot.Pod
 	for _, step := range steps[first:] {
@@ -80,11 +85,10 @@ func (o *order) beginThose(which func(Step) bool, roll func(*snapshot.Snapshot, 
 			pods = append(pods, step.Pods...)
 		}
 	}
-	of := sync.OnceValue(func() rolled { return roll(o.snapshot, steps, o.comparison, which) })
+	of := sync.OnceValue(func() rolled { return rolls(o.snapshot, steps, o.comparison, which) })
 	steps[first].Rollouts = &Rollouts{
 		Report: eviction.ReportOf(func() *placement.Outcome { return of().outcome }), Preempt: eviction.MayPreempt(o.snapshot, pods), of: of,
 	}
-	return true
 }
 
 // rollsAfter returns what rollouts come to that begin once the steps have changed taints. It returns nothing where a step evicts

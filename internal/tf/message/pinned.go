@@ -46,12 +46,7 @@ func AboutRollout(done bool, step planner.Step) Subject {
 	}
 	slices.Sort(pins)
 	out := Subject{Verb: "add", What: "tolerations", Preposition: "to", Where: step.Workload.Title(), Instead: "Free room for the new pods first"}
-	switch {
-	case step.Kind == planner.Contract && done:
-		out.Verb, out.Preposition = "Removing", "from"
-	case step.Kind == planner.Contract:
-		out.Verb, out.Preposition = "remove", "from"
-	case done:
+	if done {
 		out.Verb = "Adding"
 	}
 	if len(pins) > 0 {
