@@ -81,8 +81,10 @@ func (s *simulation) lingersAt(pod *snapshot.Pod) bool {
 // mayLinger reports whether pods that are terminating matter to others.
 func (s *simulation) mayLinger() bool { return s.rules.relate() || s.attracted || s.refills != nil }
 
-// linger lets the pods that are gone at the first moment count for others.
-func (s *simulation) linger() {
+// linger lets the pods that are gone at the first moment count for others, in half of the orders.
+func (s *simulation) linger(order int) {
+	s.lingers = order%4 >= 2 && s.mayLinger()
+	s.detaches = s.lingers && order/4%2 == 1 && len(s.attachments.uses) > 0
 	if s.lingers {
 		s.eachLeaving(0, s.stay)
 	}

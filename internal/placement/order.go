@@ -89,9 +89,7 @@ func (s *simulation) run(seed uint64, order int) {
 	if order%3 == 2 && s.rules.honorsTaints {
 		s.placeBeforeEvictions()
 	}
-	s.lingers = order%4 >= 2 && s.mayLinger()
-	s.detaches = s.lingers && order/4%2 == 1 && len(s.attachments.uses) > 0
-	s.linger()
+	s.linger(order)
 	s.runMoments()
 	s.deleteNodes(order)
 	s.runMoments()
