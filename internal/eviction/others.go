@@ -95,7 +95,7 @@ func (e *evaluation) does() *snapshot.Others {
 // placing is what nodes look like where pods are placed, and without the change.
 func (e *evaluation) placing() placement.Scenario {
 	own := placement.Scenario{
-		Taints: e.change.Taints, Labels: e.change.Labels, Drained: e.change.Drains, Closed: e.change.Closed, Deleted: e.change.Closed, Comes: e.change.Comes, Leaving: e.leaving, Replaced: e.victim, Ends: e.ending,
+		Taints: e.change.Taints, Labels: e.change.Labels, Drained: e.change.Drains, Closed: e.change.Closed, Deleted: e.change.Closed, Turns: e.change.Turns, Comes: e.change.Comes, Leaving: e.leaving, Replaced: e.victim, Ends: e.ending,
 	}
 	before := placement.Scenario{Replaced: e.victim, Ends: e.endingWithout}
 	if !e.snapshot.Others.Empty() {

@@ -149,7 +149,7 @@ func (e *evaluation) evictions(verdicts []PodVerdict) []placement.Eviction {
 		if !v.Leaves() && v.Verdict != Unknown || v.Pod.Completed || v.Pod.Mirror || e.ended[v.Pod] {
 			continue
 		}
-		one := placement.Eviction{Pod: v.Pod, After: v.AfterSeconds, Unsure: v.Verdict == Unknown, Wait: e.waits(v.Pod)}
+		one := placement.Eviction{Pod: v.Pod, After: v.AfterSeconds + placement.TurnBegins(e.change.Turns[v.Pod.Node]), Unsure: v.Verdict == Unknown, Wait: e.waits(v.Pod)}
 		one.Ordered, one.PolicyUnknown = e.policy(v.Pod, v.Owner)
 		if v.Pod.Controller != nil && v.Fails == "" {
 			one.Scheduling, one.Doubtful = e.replacement(v.Pod, v.Owner), v.MayBeLost

@@ -44,6 +44,8 @@ type Scenario struct {
 	Deletes bool
 	// Closed holds the nodes that are deleted, drained before or not: they take no pods.
 	Closed map[string]bool
+	// Turns holds, by node, after how many turns of a rollout it is drained, none for the first turn.
+	Turns map[string]int
 	// Comes are the nodes that the change brings, one for each kind.
 	Comes []placement.Coming
 	// Tolerations holds, by workload, the changes of tolerations in the same run.

@@ -122,7 +122,7 @@ func TestTaintsAfter_areThoseOfTheMachinesThatComeInTheirPlace(t *testing.T) {
 			t.Parallel()
 			o := scene(t, tt.strategy, 3, 3, 0, tt.machines...)
 			affected := []Affected{{Observed: o, Effect: Plan(o, desire(t, tt.strategy, wantedTaint))}}
-			c, after := changeOf(affected), TaintsAfter(affected)
+			c, after := changeOf(affected, 1), TaintsAfter(affected)
 			var got []string
 			for _, node := range slices.Sorted(maps.Keys(after)) {
 				line := node + " " + taint.FormatAll(after[node])
@@ -142,7 +142,7 @@ func TestChangeOf_closesNodesOfMachinesThatAreOrWillBeDeleted(t *testing.T) {
 	t.Parallel()
 	o := scene(t, Rolling, 3, 3, 0, "a old", "b old deleting", "c")
 	o.Machines[0].NoDrain = true
-	c := changeOf([]Affected{{Observed: o, Effect: Plan(o, desire(t, Rolling, wantedTaint))}})
+	c := changeOf([]Affected{{Observed: o, Effect: Plan(o, desire(t, Rolling, wantedTaint))}}, 1)
 	if !c.Closed["node-a"] || !c.Closed["node-b"] || c.Closed["node-c"] {
 		t.Errorf("closed are %v", c.Closed)
 	}

@@ -52,7 +52,7 @@ type Impact struct {
 // others as they are; where several may at the same time, as if all did.
 func Evaluate(s *snapshot.Snapshot, all []Affected, tolerations map[snapshot.WorkloadKey]eviction.Planned, comparison eviction.Comparison, atOnce int) Impact {
 	report := func(some []Affected, edit func(c *eviction.Scenario)) *eviction.Report {
-		change := changeOf(some)
+		change := changeOf(some, atOnce)
 		change.Tolerations = tolerations
 		if edit != nil {
 			edit(&change)
@@ -96,16 +96,21 @@ func Beginning(all []Affected) []Affected {
 // TaintsAfter returns what the nodes of MachineSets have after their changes, by name:
 // a node that is drained stands for the one that comes in its place.
 func TaintsAfter(all []Affected) map[string][]corev1.Taint {
-	return changeOf(all).Taints
+	return changeOf(all, 1).Taints
 }
 
 // changeOf is what the nodes will look like: with other taints where machines are
 // written to in place, drained where they go, and new ones where these are replaced.
 // A drained node's taints become those of the machine that comes in its place, by
-// which it is known for whom that one is meant.
-func changeOf(all []Affected) eviction.Scenario {
-	c := eviction.Scenario{Drains: map[string]bool{}, Undrained: map[string]bool{}, Closed: map[string]bool{}, Taints: map[string][]corev1.Taint{}}
+// which it is known for whom that one is meant. MachineSets roll out one after the other, unless several may at the same time.
+func changeOf(all []Affected, atOnce int) eviction.Scenario {
+	c := eviction.Scenario{Drains: map[string]bool{}, Undrained: map[string]bool{}, Closed: map[string]bool{}, Taints: map[string][]corev1.Taint{}, Turns: map[string]int{}}
+	first := 0
 	for _, a := range all {
+		each, turns := a.turns()
+		for i, m := range a.Effect.Leaving {
+			c.Turns[m.Node] = first + i/each
+		}
 		for _, m := range a.Machines {
 			c.Closed[m.Node] = c.Closed[m.Node] || m.Deleting
 		}
@@ -131,10 +136,33 @@ func changeOf(all []Affected) eviction.Scenario {
 			c.Taints[repair.Node.Name] = repair.Taints
 		}
 		if coming, ok := a.coming(); ok {
+			coming.Turn, coming.Each = first, each
 			c.Comes = append(c.Comes, coming)
+		}
+		if atOnce <= 1 {
+			first += turns
 		}
 	}
 	return c
+}
+
+// mostTurns is in how many turns a rollout is simulated at most. One of more machines is simulated as if more of them were drained at
+// a time: each turn costs as much as the first one.
+const mostTurns = 16
+
+// turns returns how many machines are drained at a time, and how often.
+func (a Affected) turns() (each, turns int) {
+	n := len(a.Effect.Leaving)
+	switch a.Effect.Strategy {
+	case Rolling:
+		each = a.Effect.Gap.Machines
+	case Surge:
+		each = a.Effect.Gap.Extra
+	case ScaleToZero, InPlace, TemplateOnly:
+		each = n
+	}
+	each = max(each, (n+mostTurns-1)/mostTurns, 1)
+	return each, (n + each - 1) / each
 }
 
 // coming is what a new machine of the set will look like; false where none comes.
@@ -143,7 +171,7 @@ func (a Affected) coming() (placement.Coming, bool) {
 		return placement.Coming{}, false
 	}
 	n := &snapshot.Node{Labels: a.labels(), Taints: a.Effect.Template.Taints, Ready: true}
-	c := placement.Coming{Node: n, Of: a.Set.Title(), Count: max(a.goal()-a.staying(), 1), Surges: a.Effect.Strategy == Surge, Overlaps: a.Effect.Strategy == Surge || a.Effect.Strategy == Rolling && a.Effect.Gap.Turns > 1}
+	c := placement.Coming{Node: n, Of: a.Set.Title(), Count: max(a.goal()-a.staying(), 1), Surges: a.Effect.Strategy == Surge}
 	if newest := a.newest(); newest != nil {
 		n.Allocatable, c.Like = newest.Allocatable, newest.Name
 	}

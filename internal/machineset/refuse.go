@@ -160,6 +160,8 @@ func (v *view) leaving() []*Machine {
 		return nil
 	case s == ScaleToZero && (len(v.old) > 0 || zero):
 		return slices.SortedFunc(slices.Values(slices.Concat(v.old, v.fresh)), byName)
+	case s == Rolling:
+		return v.inOrder()
 	default:
 		return v.old
 	}

@@ -20,7 +20,7 @@ func (f *Finder) Away(pod *snapshot.Pod, s *snapshot.Scheduling) string {
 	if len(volumes) == 0 {
 		return ""
 	}
-	there := slices.DeleteFunc(slices.Clone(f.allPlaces()), func(p *place) bool { return !f.Selects(s, p.node.Name, p.node.Labels) })
+	there := slices.DeleteFunc(slices.Clone(f.allPlaces()[:f.there]), func(p *place) bool { return !f.Selects(s, p.node.Name, p.node.Labels) })
 	if len(there) == 0 {
 		return ""
 	}

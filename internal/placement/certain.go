@@ -49,11 +49,10 @@ func (s *simulation) share(orders int) int {
 
 // enough returns how many of so many orders show all that any order comes to. Where every pod finds a node in
 // each order, or in none, that is one, and two where it is not known of pods whether they are evicted, are gone, or
-// are placed by another scheduler: they all are in one of the first two orders, and none is in the other. Which of those that
-// find none are taken by nodes that come is not proved.
+// are placed by another scheduler: they all are in one of the first two orders, and none is in the other.
 func (s *simulation) enough(orders int) int {
 	switch s.proved = s.certain(); {
-	case !s.proved, s.leftOver && len(s.Finder.change.Comes) > 0:
+	case !s.proved:
 		return orders
 	case len(s.undecided)+len(s.overdue) > 0 || slices.ContainsFunc(s.replacements[:s.fixed], func(r *replacement) bool { return r.perhaps || r.foreign() }):
 		return min(2, orders)
@@ -64,10 +63,10 @@ func (s *simulation) enough(orders int) int {
 
 // certain reports whether it is proved of every pod to place that it finds a node, and is created, in each order or in
 // none. The node is the first one that is asked for at the moment of its creation: room only grows from moment to
-// moment, where no node from which pods are evicted takes others. Then no pod preempts another or is delayed, and a
+// moment, where no node from which pods are evicted takes others, and none comes. Then no pod preempts another or is delayed, and a
 // StatefulSet waits for none.
 func (s *simulation) certain() bool {
-	if len(s.nominated) > 0 || s.refillsNow() || s.anySetWaits() || !s.allCreated() {
+	if s.stages.comes != nil || len(s.nominated) > 0 || s.refillsNow() || s.anySetWaits() || !s.allCreated() {
 		return false
 	}
 	all, at := newCompetition(s), map[resultKey]int{}

@@ -4,8 +4,12 @@
 package placement
 
 import (
+	"fmt"
+	"maps"
 	"slices"
 	"strings"
+
+	corev1 "k8s.io/api/core/v1"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
 )
@@ -20,27 +24,44 @@ type Coming struct {
 	Like string
 	// Of is what brings them, such as: MachineSet "openshift-machine-api/gpu".
 	Of string
-	// Count is how many come at most, 0 where that is not known.
+	// Count is how many come. There is one at least.
 	Count int
-	// Surges is set where some are there before the first node is deleted, Overlaps where some are before the last one is.
-	Surges, Overlaps bool
+	// Turn is the turn of a rollout in which the first of them come, Each how many come in each turn from then on, 0 for all
+	// of them. Surges is set where those of a turn are there before nodes are drained in it.
+	Turn, Each int
+	Surges     bool
 }
 
-// arrivals are the places that a change brings, in its order.
-func (f *Finder) arrivals() []*place {
-	if f.coming == nil {
-		for i := range f.change.Comes {
-			c := &f.change.Comes[i]
-			f.coming = append(f.coming, &place{node: c.Node, after: c.Node.Taints, has: c.Node.Allocatable, cordoned: c.Node.Unschedulable, limits: limitsOfNew(f.snapshot, c.Like), coming: c, index: len(f.allPlaces()) + i})
+// bring adds the places that the change brings. Each has a host's name of its own: it is a domain of topology spread.
+func (f *Finder) bring() {
+	for i := range f.change.Comes {
+		c := &f.change.Comes[i]
+		limits, soft := limitsOfNew(f.snapshot, c.Like), softTaints(c.Node.Taints)
+		for k := range max(c.Count, 1) {
+			n := *c.Node
+			n.Name = fmt.Sprintf("%s, new machine %d.%d", c.Of, i, k)
+			n.Labels = maps.Clone(n.Labels)
+			if n.Labels == nil {
+				n.Labels = map[string]string{}
+			}
+			n.Labels[corev1.LabelHostname] = n.Name
+			p := &place{node: &n, after: n.Taints, soft: soft, has: n.Allocatable, cordoned: n.Unschedulable, limits: limits, coming: c, index: len(f.places), turn: c.Turn}
+			if c.Each > 0 {
+				p.turn += k / c.Each
+			}
+			if k == 0 {
+				f.kinds = append(f.kinds, p)
+			}
+			f.places, f.byName[n.Name] = append(f.places, p), p
 		}
 	}
-	return f.coming
 }
 
 // arrive returns what brings the places that come and would take pods of a search, and what keeps
 // these away from the others.
 func (f *Finder) arrive(l *nodeSearch, d *snapshot.Demand) (awaits, declined []string) {
-	for _, p := range f.arrivals() {
+	f.allPlaces()
+	for _, p := range f.kinds {
 		switch why := f.keepsAway(l, d, p); {
 		case why == "":
 			awaits = append(awaits, p.coming.Of)

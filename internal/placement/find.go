@@ -105,7 +105,7 @@ func (s *simulation) static(l *nodeSearch, i int32) bool {
 	}
 	if l.static[i] == notAsked {
 		l.static[i] = staticTakes
-		if _, refuses := s.refuses(l, s.places[i]); refuses {
+		if _, refuses := s.refuses(l, s.places[i].meanwhile()); refuses {
 			l.static[i] = staticRefuses
 		}
 	}
@@ -117,7 +117,7 @@ func (s *simulation) static(l *nodeSearch, i int32) bool {
 // (k8s.io/kubernetes v1.37.2 pkg/scheduler/apis/config/v1/default_plugins.go).
 func (s *simulation) ask(c *class, i int32) answer {
 	s.work++
-	if !s.static(c.search, i) {
+	if !s.static(c.search, i) || !s.stages.open(c.search, i, s.moment) {
 		return unresolvable
 	}
 	if c.search.open != nil {
@@ -161,7 +161,7 @@ func (s *simulation) takes(c *class, i int32) bool {
 		return s.ask(c, i) == takes
 	}
 	s.work++
-	return s.static(c.search, i) && s.state(i).hasRoom(&c.demand.Asks)
+	return s.static(c.search, i) && s.stages.open(c.search, i, s.moment) && s.state(i).hasRoom(&c.demand.Asks)
 }
 
 // obstacle returns how pods keep those of a class away from a node, and what is free of a
@@ -224,9 +224,9 @@ func (s *simulation) stuck(r *replacement) *stuck {
 func (s *simulation) obstacles(c *class) []counted {
 	var all []counted
 	s.taker(c.search, math.MaxInt) // Looks at all nodes.
-	c.search.refusals.each(func(o obstacle) { all = append(all, counted{obstacle: o, nodes: c.search.count(o, len(s.places))}) })
-	if l := c.search; len(l.candidates) < len(s.places) && l.refusals.of(l.constraints[0].obstacle) == 0 {
-		all = append(all, counted{obstacle: l.constraints[0].obstacle, nodes: len(s.places) - len(l.candidates)})
+	c.search.refusals.each(func(o obstacle) { all = append(all, counted{obstacle: o, nodes: c.search.count(o, s.there)}) })
+	if l := c.search; l.there < s.there && l.refusals.of(l.constraints[0].obstacle) == 0 {
+		all = append(all, counted{obstacle: l.constraints[0].obstacle, nodes: s.there - l.there})
 	}
 	for _, at := range c.search.takers {
 		o, free, refuses := s.obstacle(c, int32(c.search.candidates[at].index)) //nolint:gosec // A cluster has no two thousand million nodes.
@@ -270,7 +270,7 @@ func (s *simulation) find(r *replacement) (int32, bool) {
 	}
 	s.takers = s.takers[:0]
 	s.each(c.search, chance, func(i int32) bool {
-		if !s.takes(c, i) {
+		if !s.takes(c, i) || r.awaited && s.places[i].coming != nil {
 			return true
 		}
 		one := rated{node: i}
@@ -282,6 +282,10 @@ func (s *simulation) find(r *replacement) (int32, bool) {
 		return enough > 0
 	})
 	if len(s.takers) == 0 {
+		if r.awaited {
+			// Nodes that come may take others of its class.
+			return -1, false
+		}
 		if c.failed = s.failure(); c.plain {
 			s.tooLarge.classes[c.search] = append(s.tooLarge.classes[c.search], c)
 		}

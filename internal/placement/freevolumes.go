@@ -19,14 +19,13 @@ type freeVolumes struct {
 	// anywhere are those that every node can use, at the others by the index of a node.
 	anywhere []int
 	at       map[int][]int
-	finder   *Finder
 }
 
 func (f *Finder) freeVolumes() *freeVolumes {
 	if f.storage.free != nil {
 		return f.storage.free
 	}
-	v := &freeVolumes{all: f.snapshot.Storage.Volumes, reserved: map[string][]int{}, at: map[int][]int{}, finder: f}
+	v := &freeVolumes{all: f.snapshot.Storage.Volumes, reserved: map[string][]int{}, at: map[int][]int{}}
 	f.storage.free = v
 	nodes := map[*corev1.NodeSelector][]*place{}
 	for i, one := range v.all {
@@ -63,22 +62,7 @@ func (f *Finder) placesOf(at location) (out []*place) {
 }
 
 // on returns the volumes that one node can use and others cannot.
-func (v *freeVolumes) on(p *place) []int {
-	if p.coming == nil {
-		return v.at[p.index]
-	}
-	if found, known := v.at[p.index]; known {
-		return found
-	}
-	found := []int{}
-	for i, one := range v.all {
-		if one.Affinity != nil && v.finder.volumeMatcher(location{affinity: one.Affinity})(p.node) {
-			found = append(found, i)
-		}
-	}
-	v.at[p.index] = found
-	return found
-}
+func (v *freeVolumes) on(p *place) []int { return v.at[p.index] }
 
 // usable reports whether a node can use a volume.
 func (v *freeVolumes) usable(i int, p *place) bool {

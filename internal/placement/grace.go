@@ -39,6 +39,9 @@ const (
 // third workloads differ, as each has its own habits.
 func (s *simulation) delay(order int) {
 	s.pace, s.ahead = order/2%paces, slices.Clone(s.moments)
+	for _, moment := range s.stages.moments {
+		s.planMoment(moment)
+	}
 	for _, r := range s.replacements {
 		if r.wait > 0 && !r.undecided {
 			s.due(r, r.evicted)
@@ -53,8 +56,13 @@ func (s *simulation) due(r *replacement, evicted int64) {
 		return
 	}
 	r.after += r.wait
-	if at, known := slices.BinarySearch(s.ahead, r.after); !known {
-		s.ahead = slices.Insert(s.ahead, at, r.after)
+	s.planMoment(r.after)
+}
+
+// planMoment adds a moment to those that are ahead.
+func (s *simulation) planMoment(moment int64) {
+	if at, known := slices.BinarySearch(s.ahead, moment); !known {
+		s.ahead = slices.Insert(s.ahead, at, moment)
 	}
 }
 

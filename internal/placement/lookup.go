@@ -10,7 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// allPlaces collects the nodes on first need, in the order of their names.
+// allPlaces collects the nodes on first need, in the order of their names, and behind them those that come.
 func (f *Finder) allPlaces() []*place {
 	if f.places == nil {
 		places := make([]place, 0, len(f.snapshot.Nodes))
@@ -27,10 +27,13 @@ func (f *Finder) allPlaces() []*place {
 			places = append(places, place{
 				node: n, after: after, soft: softTaints(after), has: n.Allocatable, cordoned: n.Unschedulable,
 				drained: f.change.Drained[n.Name], closed: f.change.Closed[n.Name] || f.unread(n.Name), limits: volumeLimits(f.snapshot, n.Name), index: len(places),
+				deleted: f.change.Deleted[n.Name], turn: f.change.Turns[n.Name],
 			})
 			p := &places[len(places)-1]
 			f.places, f.byName[n.Name] = append(f.places, p), p
 		}
+		f.there = len(f.places)
+		f.bring()
 	}
 	return f.places
 }

@@ -92,11 +92,15 @@ type touched struct {
 // count0 counts what a node holds once the pods are gone that are evicted immediately.
 func (s *simulation) count0(i int32, n *nodeState) {
 	p := s.places[i]
-	n.counted, n.has, n.soft, n.lowest = true, p.has, len(p.soft) > 0, math.MaxInt32
+	n.counted, n.has, n.soft, n.lowest = true, p.has, len(p.meanwhile().soft) > 0, math.MaxInt32
 	if p.has != nil {
 		n.others = make([]int64, len(p.has.Others))
 	}
-	for _, pod := range s.snapshot.Pods[p.node.Name] {
+	pods := s.snapshot.Pods[p.node.Name]
+	if p.coming != nil {
+		pods = s.everywhere(p.coming)
+	}
+	for _, pod := range pods {
 		if !pod.Completed && !s.gone(i, pod, 0) {
 			n.hold(p, occupant{pod: pod}, 1)
 			n.attach(p.limits, s.attachments.of(pod), 1)

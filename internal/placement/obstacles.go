@@ -157,7 +157,7 @@ func (f *Finder) Obstacles(pod *snapshot.Pod, s *snapshot.Scheduling) string {
 	}
 	for i, volume := range f.snapshot.VolumesOf(pod) {
 		o := obstacle{kind: byVolume, volume: i}
-		nodes := v.search.count(o, len(f.places))
+		nodes := v.search.count(o, f.there)
 		if o == key.own {
 			nodes--
 		}
@@ -184,7 +184,7 @@ func (f *Finder) obstacle(v *Result, own *place) (obstacle, int64) {
 // count reports how many nodes refuse the pods for one reason.
 func (l *nodeSearch) count(o obstacle, all int) int {
 	n := l.refusals.of(o)
-	if beyond := all - len(l.candidates); beyond > 0 && l.constraints[0].obstacle == o {
+	if beyond := all - l.there; beyond > 0 && l.constraints[0].obstacle == o {
 		n += beyond
 	}
 	return n
@@ -203,10 +203,10 @@ func (f *Finder) reason(key reasonKey) string {
 		}
 	}
 	l := key.result.search
-	l.refusals.each(func(o obstacle) { add(o, l.count(o, len(f.places)), 0) })
+	l.refusals.each(func(o obstacle) { add(o, l.count(o, f.there), 0) })
 	if len(l.constraints) > 0 {
 		if first := l.constraints[0].obstacle; l.refusals.of(first) == 0 {
-			add(first, l.count(first, len(f.places)), 0)
+			add(first, l.count(first, f.there), 0)
 		}
 	}
 	for _, n := range key.result.lacking {

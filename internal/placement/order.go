@@ -68,6 +68,7 @@ func (s *simulation) workloadsOf(out *Outcome) {
 // others; every other shuffles them, and half of these the pods that wait among them.
 func (s *simulation) run(seed uint64, order int) {
 	s.chance = newChance(seed, order)
+	s.stages.plan(s.places, order)
 	s.reset()
 	s.used.reset(order%2 == 1, order%4 == 1, order%3 == 1)
 	s.hold(order)
@@ -91,25 +92,7 @@ func (s *simulation) run(seed uint64, order int) {
 	}
 	s.linger(order)
 	s.runMoments()
-	s.deleteNodes(order)
-	s.runMoments()
 	s.running = false
-}
-
-// deleteNodes deletes the nodes that the change deletes, and tries Pending pods again: until then such a node is a domain of
-// topology spread, and each node that comes in its place is one as well. Nodes that come after the deletion do so after
-// the pods are tried again in some orders, and before in the others.
-func (s *simulation) deleteNodes(order int) {
-	comes := s.Finder.change.Comes
-	surges := slices.ContainsFunc(comes, func(c Coming) bool { return c.Surges })
-	if !s.rules.deletesDomains || surges || len(comes) > 0 && order%2 == 0 {
-		return
-	}
-	s.deletedNodes = true
-	s.freed++
-	s.moved++
-	s.retry()
-	s.pass()
 }
 
 // runMoments places pods at all moments that are ahead.
@@ -156,7 +139,8 @@ func (s *simulation) reset() {
 	}
 	s.touched, s.preempted, s.freed, s.moved, s.next, s.moment = s.touched[:0], nil, 1, 1, 0, 0
 	s.deleted = nil
-	s.vacated, s.deletedNodes, s.returned, s.roomier = false, false, false, false
+	s.vacated, s.returned, s.roomier = false, false, false
+	s.stages.n++
 	s.unclaimed = s.unclaimed[:0]
 	clear(s.isPreempted)
 	clear(s.failures.preempted)
@@ -164,7 +148,7 @@ func (s *simulation) reset() {
 	s.lingering = s.lingering[:0]
 	s.dropVictims()
 	for _, r := range s.replacements {
-		r.node, r.nominee, r.nominations, r.yielded, r.created, r.since, r.delayed, r.deleted, r.refused, r.binding, r.ended, r.claimed = -1, false, 0, false, false, 0, false, false, nil, nil, false, false
+		r.node, r.moves, r.nominee, r.nominations, r.yielded, r.created, r.since, r.delayed, r.deleted, r.refused, r.binding, r.ended, r.claimed = -1, 0, false, 0, false, false, 0, false, false, nil, nil, false, false
 		r.evicted, r.after = r.planned, r.planned
 	}
 	s.tooLarge.freed = 0
@@ -219,6 +203,7 @@ func (s *simulation) rank(order int) {
 func (s *simulation) advance(moment int64) {
 	s.moment = moment
 	s.used.provide()
+	s.enter()
 	if moment > 0 {
 		s.eachLeaving(moment, s.vacate)
 	}

@@ -23,6 +23,8 @@ type Scenario struct {
 	Drained, Closed map[string]bool
 	// Deleted holds those of them that are gone once all pods are evicted, as far as it is known what comes in their place.
 	Deleted map[string]bool
+	// Turns holds, by node, after how many turns of a rollout it is drained and deleted, none for the first turn.
+	Turns map[string]int
 	// Comes are the nodes that the change brings, one for each kind.
 	Comes []Coming
 	// Leaving returns which pods of a node do not keep their place on it, nil where all of
@@ -58,10 +60,11 @@ type Finder struct {
 	// as on.
 	comparison bool
 
-	// places are all nodes, and byName and byLabel lead to them; coming are those that
-	// the change brings. They are made when they are needed.
+	// places are all nodes, behind those that are there those that the change brings: there is how many of the first there are,
+	// kinds has the first one of each kind of the others. byName and byLabel lead to them. They are made when they are needed.
 	places  []*place
-	coming  []*place
+	there   int
+	kinds   []*place
 	byName  map[string]*place
 	byLabel map[string]map[string][]*place
 
@@ -104,10 +107,13 @@ type place struct {
 	has *snapshot.Resources
 	// cordoned and drained keep pods away that do not tolerate a cordon, closed keeps all away.
 	cordoned, drained, closed bool
-	index                     int
+	// deleted is set beside drained for a node that is deleted once it is drained, turn is the one in which that happens.
+	deleted bool
+	turn    int
+	index   int
 	// limits are how many volumes of CSI drivers it can attach.
 	limits []volumeLimit
-	// coming is set for a place that the change brings.
+	// coming is set for a place that the change brings, in its turn.
 	coming *Coming
 }
 
@@ -193,7 +199,9 @@ type nodeSearch struct {
 	open *openClaims
 	// candidates are the nodes to look at, of which the first next have been.
 	// Those that are not among them do not match the first constraint.
+	// Of those that are there are so many among them.
 	candidates []*place
+	there      int
 	next       int
 	// takers are those of the candidates that would take the pods, refusals counts the
 	// others.
@@ -234,12 +242,15 @@ func (f *Finder) newSearch(s *snapshot.Scheduling, volumes []*snapshot.Volume) *
 		// reason as in a search through all of them.
 		l.constraints[0], l.constraints[best] = l.constraints[best], l.constraints[0]
 	}
+	for l.there = len(l.candidates); l.there > 0 && l.candidates[l.there-1].coming != nil; {
+		l.there--
+	}
 	return l
 }
 
-// taker returns the node that would take the pods after n others, nil for none.
+// taker returns the node that would take the pods after n others, nil for none. Nodes that come are not among them.
 func (f *Finder) taker(l *nodeSearch, n int) *place {
-	for len(l.takers) <= n && l.next < len(l.candidates) {
+	for len(l.takers) <= n && l.next < l.there {
 		p := l.candidates[l.next]
 		l.next++
 		o, refuses := f.refuses(l, p)

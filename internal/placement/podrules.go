@@ -5,7 +5,6 @@ package placement
 
 import (
 	"math"
-	"slices"
 	"strconv"
 
 	"k8s.io/apimachinery/pkg/labels"
@@ -31,14 +30,14 @@ type podRules struct {
 type spreadRule struct {
 	*counter
 	maxSkew, minDomains, self int32
-	// known are the domains that have eligible nodes, remaining those that have some once the nodes that the change deletes
-	// are gone, as *deleted says.
-	known, remaining []int32
-	deleted          *bool
-	// least is the lowest count of a domain, as of a generation of the counts, before or after nodes are deleted.
+	// known are the domains that have eligible nodes at a stage: there reports whether a node is one then.
+	known  []int32
+	stages *stages
+	stage  int
+	there  func(at int) bool
+	// least is the lowest count of a domain, as of a generation of the counts.
 	least int32
 	at    int
-	after bool
 }
 
 // of returns what relates pods of a class to others, nil for nothing.
@@ -105,17 +104,17 @@ func (r *rules) spreading(s *simulation, out *podRules, c *class, pod *snapshot.
 		selector, values := narrowed(constraint, pod.Labels)
 		key := counterKey{rules: pod.Rules, namespace: pod.Namespace, kind: bySpread, index: i, scheduling: c.scheduling, values: values}
 		eligible := func(at int) bool { return s.included(pod.Rules.Spread, constraint, c.scheduling, s.places[at]) }
-		rule := &spreadRule{maxSkew: constraint.MaxSkew, minDomains: constraint.MinDomains, at: -1, deleted: &s.deletedNodes}
+		rule := &spreadRule{maxSkew: constraint.MaxSkew, minDomains: constraint.MinDomains, stages: &s.stages, stage: -1}
 		rule.counter = r.counter(s, key, constraint.TopologyKey, true, eligible, func(o occupant) bool {
 			return o.pod.Namespace == pod.Namespace && !selector.Empty() && selector.Matches(o.pod.Labels)
 		})
 		if selector.Matches(pod.Labels) {
 			rule.self = 1
 		}
-		rule.known = rule.domainsWhere(func(int) bool { return true })
-		rule.remaining = rule.domainsWhere(func(at int) bool { return !s.deletesDomain(s.places[at].node, constraint.TopologyKey) })
+		rule.there = func(at int) bool {
+			return s.stages.there(int32(at), s.moment) && (!constraint.HonorTaints || s.stages.open(c.search, int32(at), s.moment)) //nolint:gosec // A cluster has no two thousand million nodes.
+		}
 		r.honorsTaints = r.honorsTaints || constraint.HonorTaints
-		r.deletesDomains = r.deletesDomains || len(rule.remaining) < len(rule.known)
 		out.spread = append(out.spread, rule)
 	}
 }
@@ -146,14 +145,14 @@ func (s *simulation) included(all []snapshot.SpreadConstraint, c *snapshot.Sprea
 	if c.HonorAffinity && !s.Selects(scheduling, p.node.Name, p.node.Labels) {
 		return false
 	}
-	return !c.HonorTaints || UntoleratedTaint(scheduling.Tolerations, p.after, s.comparison) == nil && !s.cordons(p, scheduling)
+	return !c.HonorTaints || UntoleratedTaint(scheduling.Tolerations, p.meanwhile().after, s.comparison) == nil && !s.cordons(p.meanwhile(), scheduling)
 }
 
 // cordons reports whether a node has, or gets while it is drained, the taint of a cordon that pods do not
 // tolerate (k8s.io/kubernetes v1.37.2 pkg/controller/nodelifecycle/node_lifecycle_controller.go,
 // doNoScheduleTaintingPass), or is deleted.
 func (f *Finder) cordons(p *place, scheduling *snapshot.Scheduling) bool {
-	return f.change.Closed[p.node.Name] || (p.cordoned || p.drained) && !scheduling.ToleratesCordon(f.comparison)
+	return p.closed && f.change.Closed[p.node.Name] || (p.cordoned || p.drained) && !scheduling.ToleratesCordon(f.comparison)
 }
 
 // ask returns what a node answers, and by which rule it refuses
@@ -204,15 +203,6 @@ func (r *podRules) affine(i int32) bool {
 	return exist || total == 0 && r.self
 }
 
-// deletesDomain reports whether the change deletes a node, and the node's domain with it unless other nodes are in it. A rollout
-// that has new nodes in the domain before the last old one is deleted does not.
-func (f *Finder) deletesDomain(n *snapshot.Node, topologyKey string) bool {
-	return f.change.Deleted[n.Name] && !slices.ContainsFunc(f.change.Comes, func(c Coming) bool {
-		value, has := c.Node.Labels[topologyKey]
-		return c.Overlaps && has && value == n.Labels[topologyKey]
-	})
-}
-
 // domainsWhere returns the domains of eligible nodes that count.
 func (r *spreadRule) domainsWhere(counts func(at int) bool) (out []int32) {
 	seen := make([]bool, r.domains)
@@ -227,19 +217,18 @@ func (r *spreadRule) domainsWhere(counts func(at int) bool) (out []int32) {
 
 // lowest returns the lowest count of a domain, 0 where there are fewer than there must be.
 func (r *spreadRule) lowest() int32 {
-	domains := r.known
-	if *r.deleted {
-		domains = r.remaining
+	if r.stage != r.stages.n {
+		r.known, r.stage, r.at = r.domainsWhere(r.there), r.stages.n, -1
 	}
-	if len(domains) < int(r.minDomains) {
+	if len(r.known) < int(r.minDomains) {
 		return 0
 	}
-	if r.at != r.generations || r.after != *r.deleted {
+	if r.at != r.generations {
 		least := int32(math.MaxInt32)
-		for _, domain := range domains {
+		for _, domain := range r.known {
 			least = min(least, r.now[domain])
 		}
-		r.least, r.at, r.after = least, r.generations, *r.deleted
+		r.least, r.at = least, r.generations
 	}
 	return r.least
 }

@@ -34,7 +34,7 @@ type rooms struct {
 // pods of this priority.
 func (f *Finder) room(p *place, respects int32) *room {
 	if f.rooms.parts == nil {
-		n := len(f.places) + len(f.change.Comes)
+		n := len(f.places)
 		f.rooms.parts, f.rooms.all = make([]struct{ from, to int }, n), make([]room, 0, 4*n)
 	}
 	part := &f.rooms.parts[p.index]

@@ -40,8 +40,6 @@ type rules struct {
 	claims   exclusives
 	// pods are those of a namespace that count at the first moment, by their labels.
 	pods map[string]map[uintptr][]located
-	// deletesDomains is set where the change deletes all nodes of a domain of topology spread.
-	deletesDomains bool
 	// honorsTaints is set where taints decide which nodes are domains of topology spread.
 	honorsTaints bool
 }

@@ -109,7 +109,7 @@ func (s *simulation) untolerated(l *nodeSearch, i int32) int32 {
 	// 0 is for a node that has not been counted.
 	if l.untolerated[i] == 0 {
 		l.untolerated[i] = 1
-		soft := s.places[i].soft
+		soft := s.places[i].meanwhile().soft
 		for k := range soft[:min(len(soft), math.MaxUint8-1)] {
 			if taint.FirstMatch(l.tolerations, soft[k], s.comparison) < 0 {
 				l.untolerated[i]++

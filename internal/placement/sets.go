@@ -61,7 +61,11 @@ func (s *simulation) behind(r *replacement, w *tally) {
 	if r.group == nil || r.set == nil {
 		return
 	}
-	if first := r.set.pending(); first != nil {
+	first := r
+	if pending := r.set.pending(); pending != nil {
+		first = pending
+	}
+	if r.arrived || first != r {
 		r.group.Awaits = s.stuck(first).awaits
 	}
 	r.group.Behind, r.group.PolicyUnknown = s.before(r), r.set.policyUnknown

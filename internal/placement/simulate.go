@@ -240,9 +240,8 @@ type Group struct {
 	// OnDrained is that of an Outcome.
 	OnDrained bool
 
-	size, placed, again, lost int
-	all, allAgain, allLost    Range
-	arriving                  Range
+	size, placed, again, lost, arriving int
+	all, allAgain, allLost              Range
 }
 
 // Lost is how many of them a Job does not create that fails by preemption, at least and at most.
@@ -309,6 +308,8 @@ type WorkloadOutcome struct {
 	// Delayed counts those of the placed ones that are Pending until the seconds of other pods
 	// have run out, or until pods are gone that are terminating already.
 	Delayed Range
+	// Moved counts the replacements whose node is drained later in the same rollout, so that they are evicted as well.
+	Moved Range
 	// Preempted counts its pods that preemption evicts although the change does not.
 	Preempted Range
 	// Rolled is set for new pods of a rollout: none of its pods is evicted.
@@ -333,6 +334,7 @@ func (w *WorkloadOutcome) join(other *WorkloadOutcome) {
 	w.Placed, w.Pending, w.NotCreated = w.Placed.Plus(other.Placed), w.Pending.Plus(other.Pending), w.NotCreated.Plus(other.NotCreated)
 	w.Missing, w.AllPending, w.Delayed, w.Preempted = w.Missing.Plus(other.Missing), w.AllPending.Plus(other.AllPending), w.Delayed.Plus(other.Delayed), w.Preempted.Plus(other.Preempted)
 	w.Proved += other.Proved
+	w.Moved = w.Moved.Plus(other.Moved)
 	w.Arriving, w.Staying = w.Arriving.Plus(other.Arriving), w.Staying.Plus(other.Staying)
 	w.PolicyUnknown, w.OnDrained = w.PolicyUnknown || other.PolicyUnknown, w.OnDrained || other.OnDrained
 	w.Refused, w.Unplaced, w.Refusal = w.Refused.Plus(other.Refused), w.Unplaced.Plus(other.Unplaced), cmp.Or(w.Refusal, other.Refusal)

@@ -103,8 +103,8 @@ type simulation struct {
 	failures   failures
 	// unfit are the victims whose replacements found no node in the last order that had them.
 	unfit map[*snapshot.Pod]bool
-	// welcome are the pods whose replacements a node that comes took in the last order that had them.
-	welcome map[*snapshot.Pod]bool
+	// awaiting are the victims whose replacements waited for a node that came in the last order that had them.
+	awaiting map[*snapshot.Pod]bool
 	// denials are why the last order that had replacements of victims did not create them.
 	denials map[*snapshot.Pod]*Refusal
 	// prompt is set for an order in which pods that have waited for room are not tried before those
@@ -149,8 +149,10 @@ type simulation struct {
 	unclaimed  []*replacement
 	// scoresStorage is set for orders in which VolumeBinding scores nodes, as it does from Kubernetes 1.37 on.
 	scoresStorage bool
-	// vacated is set once pods are preempted, deletedNodes once the nodes are gone that the change deletes.
-	vacated, deletedNodes bool
+	// vacated is set once pods are preempted.
+	vacated bool
+	// stages are when nodes come and go.
+	stages stages
 	// returned is set once Jobs have failed by preemption, roomier once victims have terminated.
 	returned, roomier bool
 	effort
@@ -210,8 +212,11 @@ type replacement struct {
 	yielded bool
 	// created is set once its controller has created it, at the moment since.
 	created bool
-	// bound is the moment at which it was put on its node.
-	bound int64
+	// bound is the moment at which it was put on its node, arrived is set where nodes have come while it was Pending. Moves is how
+	// often the node was drained later on, and it was created anew.
+	bound   int64
+	arrived bool
+	moves   int
 	// refused is why admission refuses it, so that it is not created, nil where nothing does.
 	refused *Refusal
 	// denied is why the last order that had it did not create it.
@@ -234,10 +239,11 @@ func newSimulation(f *Finder, evicted []Eviction) *simulation {
 	f.allPlaces()
 	s := &simulation{
 		Finder: f, effort: effort{limit: workLimit}, classes: map[classKey]*class{}, tooLarge: tooLarge{classes: map[*nodeSearch][]*class{}}, evicted: make(map[*snapshot.Pod]int64, len(evicted)), leaves: make([]bool, len(f.places)),
-		byKey: map[snapshot.WorkloadKey]int{}, groups: map[groupKey]*Group{}, sets: map[string]*statefulSet{}, isPreempted: map[*snapshot.Pod]bool{}, victims: map[*snapshot.Pod]Eviction{}, unfit: map[*snapshot.Pod]bool{}, welcome: map[*snapshot.Pod]bool{}, denials: map[*snapshot.Pod]*Refusal{}, failures: newFailures(), unread: map[*snapshot.Pod]bool{}, isUndecided: map[*snapshot.Pod]*undecided{}, ended: map[*snapshot.Pod]bool{}, replacing: make(map[*snapshot.Pod]*replacement, len(evicted)), podPreferences: map[preferenceKey]*podPreferences{}, rules: rules{topologies: map[string]*topology{}}, unmodelledRanges: map[string]bool{},
+		byKey: map[snapshot.WorkloadKey]int{}, groups: map[groupKey]*Group{}, sets: map[string]*statefulSet{}, isPreempted: map[*snapshot.Pod]bool{}, victims: map[*snapshot.Pod]Eviction{}, unfit: map[*snapshot.Pod]bool{}, awaiting: map[*snapshot.Pod]bool{}, denials: map[*snapshot.Pod]*Refusal{}, failures: newFailures(), unread: map[*snapshot.Pod]bool{}, isUndecided: map[*snapshot.Pod]*undecided{}, ended: map[*snapshot.Pod]bool{}, replacing: make(map[*snapshot.Pod]*replacement, len(evicted)), podPreferences: map[preferenceKey]*podPreferences{}, rules: rules{topologies: map[string]*topology{}}, unmodelledRanges: map[string]bool{},
 		now: make([]nodeState, len(f.places)), order: make([]int32, len(f.places)), nodeNames: make([]uint64, len(f.places)), evictions: evicted,
 	}
 	s.attachments = newAttachments(s.snapshot, evicted)
+	s.stages.init(s.places)
 	for i, p := range s.places {
 		s.nodeNames[i] = nameOf(p.node.Name)
 	}

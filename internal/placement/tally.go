@@ -29,8 +29,9 @@ type tally struct {
 	// waiting counts the pods that were Pending before and still are, and those that are created instead of
 	// ones that are terminating and are Pending.
 	waiting int
-	// arriving are those that nodes take which come.
-	arriving Range
+	// arriving are those of the missing ones that found a node once others had come, moved those that were evicted with one more
+	// node.
+	arriving, moved int
 	// stuck is a replacement that stays Pending in this order.
 	stuck *replacement
 }
@@ -39,10 +40,10 @@ type tally struct {
 func (s *simulation) collect(out *Outcome, victims map[*snapshot.Pod]int) {
 	first := out.Orders == 0
 	for _, w := range s.workloads {
-		w.placed, w.pending, w.notCreated, w.missing, w.delayed, w.preempted, w.deleted, w.waiting, w.stuck, w.refused, w.again, w.lost, w.arriving = 0, 0, 0, 0, 0, 0, 0, 0, nil, 0, 0, 0, Range{}
+		w.placed, w.pending, w.notCreated, w.missing, w.delayed, w.preempted, w.deleted, w.waiting, w.stuck, w.refused, w.again, w.lost, w.arriving, w.moved = 0, 0, 0, 0, 0, 0, 0, 0, nil, 0, 0, 0, 0, 0
 	}
 	for _, g := range s.groups {
-		g.placed, g.again, g.lost, g.arriving = 0, 0, 0, Range{}
+		g.placed, g.again, g.lost, g.arriving = 0, 0, 0, 0
 	}
 	others := 0
 	for _, r := range s.replacements {
@@ -56,6 +57,7 @@ func (s *simulation) collect(out *Outcome, victims map[*snapshot.Pod]int) {
 		g.all.add(g.placed, first)
 		g.allAgain.add(g.again, first)
 		g.allLost.add(g.lost, first)
+		g.Arriving.add(g.arriving, first)
 	}
 	for _, pod := range s.preempted {
 		w := s.workloads[s.workload(pod)]
@@ -75,7 +77,7 @@ func (s *simulation) collect(out *Outcome, victims map[*snapshot.Pod]int) {
 		victims[pod]++
 		s.failures.lost[pod]++
 	}
-	var placed, pending, notCreated, missing, refused, again, lost int
+	var placed, pending, notCreated, missing, refused, again, lost, arriving int
 	for _, w := range s.workloads {
 		w.Placed.add(w.placed, first)
 		w.Pending.add(w.pending, first)
@@ -89,7 +91,10 @@ func (s *simulation) collect(out *Outcome, victims map[*snapshot.Pod]int) {
 		w.Deleted.add(w.deleted, first)
 		w.Again.add(w.again, first)
 		w.Lost.add(w.lost, first)
-		again, lost = again+w.again, lost+w.lost
+		w.Arriving.add(w.arriving, first)
+		w.Staying.add(w.missing-w.arriving, first)
+		w.Moved.add(w.moved, first)
+		again, lost, arriving = again+w.again, lost+w.lost, arriving+w.arriving
 		placed, pending, notCreated, missing, refused = placed+w.placed, pending+w.pending, notCreated+w.notCreated, missing+w.missing, refused+w.refused
 		if w.stuck != nil && w.Reason == "" {
 			why := s.stuck(w.stuck)
@@ -106,7 +111,10 @@ func (s *simulation) collect(out *Outcome, victims map[*snapshot.Pod]int) {
 	out.Deleted.add(len(s.deleted), first)
 	out.Again.add(again, first)
 	out.Lost.add(lost, first)
-	s.awaitNodes(out, missing, others, first)
+	out.Arriving.add(arriving, first)
+	out.Staying.add(missing-arriving, first)
+	out.Others.Missing.add(others, first)
+	out.Others.All.add(missing-arriving+others, first)
 }
 
 // missing reports whether it is Pending, or is not created and might be later.
@@ -155,9 +163,14 @@ func (s *simulation) count(r *replacement) {
 func (s *simulation) countCreated(r *replacement, w *tally) {
 	r.denied = r.refusal()
 	if r.fits = r.node >= 0; r.perhaps && r.group == nil {
-		s.unfit[r.pod], s.denials[r.pod] = !r.fits, r.denied
+		s.unfit[r.pod], s.awaiting[r.pod], s.denials[r.pod] = !r.fits, r.arrived, r.denied
+	}
+	if r.moves > 0 {
+		w.moved++
 	}
 	switch {
+	case r.node >= 0 && r.arrived:
+		s.countArrived(r, w)
 	case r.node >= 0:
 		s.countPlaced(r, w)
 	case r.denied != nil:
@@ -170,11 +183,35 @@ func (s *simulation) countCreated(r *replacement, w *tally) {
 		w.pending++
 		w.missing++
 		w.stuck = r
-		if r.group != nil {
-			why := s.stuck(r)
-			r.group.Reason, r.group.Awaits = why.reason, why.awaits
-		}
+		s.explain(r)
 	}
+}
+
+// explain notes why a replacement is Pending.
+func (s *simulation) explain(r *replacement) {
+	if r.group != nil {
+		why := s.stuck(r)
+		r.group.Reason, r.group.Awaits = why.reason, why.awaits
+	}
+}
+
+// countArrived counts a replacement that was Pending, or was not created, until nodes had come.
+func (s *simulation) countArrived(r *replacement, w *tally) {
+	w.missing++
+	w.arriving++
+	if r.group != nil {
+		r.group.arriving++
+	}
+	if r.set != nil && r.since > r.after {
+		w.notCreated++
+		s.behind(r, w)
+		return
+	}
+	w.pending++
+	if w.stuck == nil {
+		w.stuck = r
+	}
+	s.explain(r)
 }
 
 // countAbsent counts a replacement that its controller does not create in this order: as in the last one in which it
@@ -188,9 +225,15 @@ func (w *tally) countAbsent(r *replacement) {
 		w.refuse(r, refusal)
 		return
 	}
-	if !r.fits {
+	if !r.fits || r.arrived {
 		w.pending++
 		w.missing++
+		if r.fits {
+			w.arriving++
+			if r.group != nil {
+				r.group.arriving++
+			}
+		}
 		return
 	}
 	w.placed++

@@ -19,7 +19,7 @@ func (s *simulation) replaceVictim(pod *snapshot.Pod, lost bool) {
 	}
 	r := &replacement{
 		pod: pod, prefers: s.prefers(pod, e.Scheduling, false), class: s.classOf(pod, e.Scheduling, s.admitted(pod).demand), workload: s.workload(pod), node: -1, name: nameOfPod(pod),
-		wait: e.wait(), rank: len(s.replacements), perhaps: e.Doubtful, absent: e.Doubtful && s.unreplaced, fits: !s.unfit[pod], denied: s.denials[pod], ended: lost,
+		wait: e.wait(), rank: len(s.replacements), perhaps: e.Doubtful, absent: e.Doubtful && s.unreplaced, fits: !s.unfit[pod], arrived: s.awaiting[pod], denied: s.denials[pod], ended: lost,
 	}
 	s.due(r, s.moment)
 	if e.Ordered {

@@ -62,7 +62,7 @@ func (f *Finder) whereabouts(at location) string {
 	}
 	var names []string
 	for _, p := range nodes {
-		if matches(p.node) {
+		if p.coming == nil && matches(p.node) {
 			names = append(names, p.node.Name)
 		}
 	}

@@ -60,7 +60,7 @@ func TestMachineSetTaints_warnings(t *testing.T) {
 		})
 		s.c.Deployment(t, apps, "db", 1, func(spec *corev1.PodSpec) {
 			spec.NodeSelector = map[string]string{"pool": p.Name}
-			spec.Tolerations = []corev1.Toleration{{Operator: corev1.TolerationOpExists}}
+			spec.Tolerations = append(acctestTolerations(t, foreign), corev1.Toleration{Key: "team", Operator: corev1.TolerationOpExists})
 		})
 		for _, strategy := range append([]string{"template_only"}, reaching...) {
 			config := s.config(p.Name, "team=a:NoExecute", map[string]any{"strategy": strategy})

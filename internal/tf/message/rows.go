@@ -184,6 +184,8 @@ func (c *census) calmer(set func(danger, eviction.Range, int, string)) {
 		set(fine, exactly(len(c.evicted)), c.pods(), "recreated by the kubelet")
 	case len(c.evicted) > 0 && c.Owner.DaemonSet():
 		set(fine, exactly(len(c.evicted)), c.pods(), "recreated on its node")
+	case len(c.evicted) > 0 && c.Outcome.Moved.Max > 0:
+		set(fine, exactly(len(c.evicted)), c.pods(), "fits; "+Number(c.Outcome.Moved)+" evicted again")
 	case len(c.evicted) > 0 && c.Outcome.Delayed.Max > 0:
 		set(fine, exactly(len(c.evicted)), c.pods(), "fits later")
 	case len(c.evicted) > 0:
