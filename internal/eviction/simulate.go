@@ -96,12 +96,16 @@ func (r *Report) Placement(v PodVerdict) string {
 	}
 }
 
-// again words where all replacements are placed in vain.
+// again words where all replacements are placed in vain, "" where some are not.
 func again(g *placement.Group) string {
-	if g.OnDrained {
+	switch {
+	case !g.AllAgain():
+		return ""
+	case g.OnDrained:
 		return "; its replacement is placed on a drained node"
+	default:
+		return "; its replacement is placed on a node that evicts it again"
 	}
-	return "; its replacement is placed on a node that evicts it again"
 }
 
 // Why is the reason of a verdict, and what becomes of the pod that comes in the place of an evicted one.
@@ -114,7 +118,7 @@ func (r *Report) Why(v PodVerdict) string {
 		return v.Reason + "; its Job fails, since preemption evicts more of its pods"
 	case g.Lost().Max > 0:
 		return v.Reason + "; its Job may fail, since preemption may evict more of its pods"
-	case g.AllAgain():
+	case g.AllAgain() && g.Fate == placement.Fits:
 		return v.Reason + again(g)
 	case g.Fate == placement.Fits:
 		return v.Reason
@@ -127,7 +131,7 @@ func (r *Report) Why(v PodVerdict) string {
 	case g.Reason == "":
 		return v.Reason + behind(g)
 	case len(g.Awaits) > 0:
-		return v.Reason + "; fits only new machines of " + strings.Join(g.Awaits[:min(len(g.Awaits), placement.MaxObstacles)], ", ") + few(g)
+		return v.Reason + "; fits only new machines of " + strings.Join(g.Awaits[:min(len(g.Awaits), placement.MaxObstacles)], ", ") + few(g) + again(g)
 	default:
 		return v.Reason + "; no node fits: " + g.Reason
 	}

@@ -102,6 +102,7 @@ func (s *simulation) runMoments() {
 		s.ahead = s.ahead[1:]
 		s.advance(moment)
 		s.pass()
+		s.catchUp()
 		s.letIn()
 		s.takeTurns()
 		if s.lingers {

@@ -82,7 +82,7 @@ type Outcome struct {
 	// elsewhere that preemption evicts. Missing counts the Pending ones together with those that are
 	// not created because an ordered StatefulSet waits, or because admission refuses them: see Refusal.
 	// Refused counts the latter alone, and Unplaced the Missing ones without them. Again counts the Placed
-	// ones whose node evicts them again, since they tolerate a taint of it for some seconds only, or is drained.
+	// and the Arriving ones whose node evicts them again, since they tolerate a taint of it for some seconds only, or is drained.
 	Placed, Pending, NotCreated, Missing, Refused, Unplaced, Preempted, Again Range
 	// OnDrained is set where some of the Again ones are on drained nodes in some order.
 	OnDrained bool

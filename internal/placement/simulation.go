@@ -374,5 +374,5 @@ func (s *simulation) create(r *replacement) {
 
 // withheld reports whether a pod is not created now, or in no case in this order.
 func (s *simulation) withheld(r *replacement) bool {
-	return r.absent || r.ended || s.early && r.after >= 0 || !r.created && (!r.waiting && s.turns.held[r.workload] || s.awaitsWave(r) || s.waits(r))
+	return r.absent || r.ended || s.stages.late && r.waiting || s.early && r.after >= 0 || !r.created && (!r.waiting && s.turns.held[r.workload] || s.awaitsWave(r) || s.waits(r))
 }

@@ -21,20 +21,32 @@ type stages struct {
 	// comes, drains and goes are, by place, the moments from which it is there, is drained, and is gone. They are nil where a
 	// change neither brings nodes nor deletes any.
 	comes, drains, goes []int64
-	// moving are the places that come or go, moments when they do so in an order.
+	// moving are the places that come or go, each with how many of its turn do so before it, moments when they do in an order.
 	moving  []int32
+	before  []int
 	moments []int64
 	// n counts the stages of all orders, opened is the last moment of this one at which nodes have come, before its
 	// beginning where none has.
 	n      int
 	opened int64
+	// late is set while pods that have waited are not tried on the nodes that have come: the scheduler has tried them more often,
+	// and puts off the next time for longer (k8s.io/kubernetes v1.37.2 pkg/scheduler/backend/queue/backoff_queue.go,
+	// calculateBackoffDuration).
+	late bool
 }
 
 // init finds the places that come or go.
 func (t *stages) init(places []*place) {
+	type turn struct {
+		n     int
+		comes bool
+	}
+	moving := map[turn]int{}
 	for i, p := range places {
 		if p.coming != nil || p.deleted {
-			t.moving = append(t.moving, int32(i)) //nolint:gosec // A cluster has no two thousand million nodes.
+			its := turn{p.turn, p.coming != nil}
+			t.moving, t.before = append(t.moving, int32(i)), append(t.before, moving[its]) //nolint:gosec // A cluster has no two thousand million nodes.
+			moving[its]++
 		}
 	}
 	if len(t.moving) == 0 {
@@ -49,12 +61,16 @@ func (t *stages) init(places []*place) {
 // plan has nodes come and go in an order. A MachineSet creates a machine when another one is deleted: its node is there before that of the other
 // one is gone in half of the orders, and after that in the others
 // (openshift/machine-api-operator pkg/controller/machineset/controller.go, syncReplicas). The nodes of a turn come together in
-// half of the orders, and in waves in the others.
+// half of the orders, and in waves in the others. So they are cordoned: until then one takes what is evicted from others.
 func (t *stages) plan(places []*place, order int) {
 	t.moments, t.opened = t.moments[:0], math.MinInt64
+	waves := int64(1)
+	if order/2%2 == 1 {
+		waves = mostWaves
+	}
 	for k, i := range t.moving {
 		p := places[i]
-		begins := TurnBegins(p.turn)
+		begins, wave := TurnBegins(p.turn), int64(t.before[k])%waves
 		switch {
 		case p.coming == nil:
 			t.goes[i] = begins + turnLength/4
@@ -62,17 +78,15 @@ func (t *stages) plan(places []*place, order int) {
 				t.goes[i] = begins + turnLength*3/4
 			}
 			if p.drained {
-				t.drains[i] = begins
-				t.moments = append(t.moments, begins)
+				t.drains[i] = begins + wave
+				t.moments = append(t.moments, t.drains[i])
 			}
 			t.moments = append(t.moments, t.goes[i])
 		case p.coming.Surges:
 			t.comes[i] = begins
 			t.moments = append(t.moments, begins)
 		default:
-			if t.comes[i] = begins + turnLength/2; order/2%2 == 1 {
-				t.comes[i] += int64(k % mostWaves)
-			}
+			t.comes[i] = begins + turnLength/2 + wave
 			t.moments = append(t.moments, t.comes[i])
 		}
 	}
@@ -113,10 +127,19 @@ func (s *simulation) enter() {
 	for _, i := range s.stages.moving {
 		switch s.moment {
 		case s.stages.comes[i]:
-			s.stages.opened = s.moment
+			s.stages.opened, s.stages.late = s.moment, s.prompt
 		case s.stages.drains[i], s.stages.goes[i]:
 			s.leaveMachine(i, s.moment == s.stages.goes[i])
 		}
+	}
+}
+
+// catchUp tries the pods that were late.
+func (s *simulation) catchUp() {
+	if s.stages.late {
+		s.stages.late = false
+		s.retry()
+		s.pass()
 	}
 }
 

@@ -202,6 +202,7 @@ func (s *simulation) countArrived(r *replacement, w *tally) {
 	if r.group != nil {
 		r.group.arriving++
 	}
+	s.countAgain(r, w)
 	if r.set != nil && r.since > r.after {
 		w.notCreated++
 		s.behind(r, w)
@@ -248,17 +249,21 @@ func (s *simulation) countPlaced(r *replacement, w *tally) {
 	if r.delayed {
 		w.delayed++
 	}
-	node := s.places[r.node]
-	again := s.empties(node, r.class.scheduling.Tolerations)
-	if again {
-		w.again++
-		w.OnDrained = w.OnDrained || node.drained
+	if r.group != nil {
+		r.group.placed++
 	}
-	if r.group == nil {
+	s.countAgain(r, w)
+}
+
+// countAgain counts a replacement whose node evicts it again.
+func (s *simulation) countAgain(r *replacement, w *tally) {
+	node := s.places[r.node]
+	if !s.empties(node, r.class.scheduling.Tolerations) {
 		return
 	}
-	r.group.placed++
-	if again {
+	w.again++
+	w.OnDrained = w.OnDrained || node.drained
+	if r.group != nil {
 		r.group.again++
 		r.group.OnDrained = r.group.OnDrained || node.drained
 	}

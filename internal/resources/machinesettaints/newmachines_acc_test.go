@@ -21,7 +21,9 @@ import (
 // it has tried it more often. Plans say so, max_pending counts that one alone, and the real scheduler does it.
 func TestAccMachineSetTaints_newMachinesTakePods(t *testing.T) {
 	t.Parallel()
-	for _, strategy := range []string{"rolling", "surge", "scale_to_zero"} {
+	for strategy, said := range map[string]string{
+		"rolling": "4 pending (3-4 until new machines are ready)", "surge": "0-2 pending (0-1 until new machines are ready)", "scale_to_zero": "4 pending (3-4 until new machines are ready)",
+	} {
 		t.Run(strategy, func(t *testing.T) {
 			t.Parallel()
 			s := newStage(t)
@@ -56,7 +58,7 @@ func TestAccMachineSetTaints_newMachinesTakePods(t *testing.T) {
 			refused["evictions"] = map[string]any{"max_pending": 0}
 			acctest.WantAll(t, s.tf.Plan(t, i, refused).Diagnostics.Errors(), "1 pod might stay Pending, and max_pending allows 0")
 			config["evictions"] = map[string]any{"max_pending": 1}
-			acctest.WantAll(t, s.tf.Plan(t, i, config).Diagnostics.Warnings(), "evicts 4 pods: 4 pending (3-4 until new machines are ready)")
+			acctest.WantAll(t, s.tf.Plan(t, i, config).Diagnostics.Warnings(), "evicts 4 pods: "+said)
 			s.apply(i, config)
 			acctest.Until(t, "four pods run, and one is unschedulable", func(ctx context.Context) (bool, error) {
 				running, pending := 0, 0

@@ -185,7 +185,7 @@ func (c *census) calmer(set func(danger, eviction.Range, int, string)) {
 	case len(c.evicted) > 0 && c.Owner.DaemonSet():
 		set(fine, exactly(len(c.evicted)), c.pods(), "recreated on its node")
 	case len(c.evicted) > 0 && c.Outcome.Moved.Max > 0:
-		set(fine, exactly(len(c.evicted)), c.pods(), "fits; "+Number(c.Outcome.Moved)+" evicted again")
+		set(fine, exactly(len(c.evicted)), c.pods(), "fits")
 	case len(c.evicted) > 0 && c.Outcome.Delayed.Max > 0:
 		set(fine, exactly(len(c.evicted)), c.pods(), "fits later")
 	case len(c.evicted) > 0:
@@ -197,6 +197,9 @@ func (c *census) calmer(set func(danger, eviction.Range, int, string)) {
 
 // beside adds what else there is to tell.
 func (c *census) beside(r *row) {
+	if n := c.Outcome.Moved; n.Max > 0 && len(c.evicted) > 0 {
+		r.why += "; " + Number(n) + " evicted again"
+	}
 	if c.localData {
 		r.why += "; emptyDir gone"
 	}
