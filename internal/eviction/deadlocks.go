@@ -179,30 +179,35 @@ type missing struct {
 
 func (h *heldByBudget) missing(r *Report) missing {
 	var out missing
-	groups, waits := map[*placement.Group][]string{}, map[*placement.Group]int{}
+	groups := map[*placement.Group][]string{}
 	for _, v := range slices.Concat(h.pods, h.unasked) {
 		switch g := r.Outcome().Of(v.Pod); {
 		case v.Lost || v.NoPlace:
 			out.gone = append(out.gone, v.Pod.Key())
-		case g != nil && g.Fate == placement.Pending && waits[g] < g.Arriving.Max:
-			// Which of them new nodes take cannot be told: as many of the first ones.
-			waits[g]++
-			out.awaiting = append(out.awaiting, v.Pod.Key())
 		case g != nil:
 			groups[g] = append(groups[g], v.Pod.Key())
 		}
 	}
-	if holds := r.Outcome().Arriving.Max; len(out.awaiting) > holds {
-		out.gone, out.awaiting = append(out.gone, out.awaiting[holds:]...), out.awaiting[:holds]
-	}
 	out.most = len(out.gone)
+	var waiting []string
 	for g, names := range groups {
-		// Which of them are pending cannot be told: as many of the first ones are.
-		pending := placement.Range{Min: max(0, g.Pending().Min-waits[g]), Max: max(0, g.Pending().Max-waits[g])}
-		out.gone = append(out.gone, names[:min(pending.Min, len(names))]...)
-		out.most += min(pending.Max, len(names))
+		// Which of them are Pending cannot be told: as many of the first ones are, and those that await new nodes follow.
+		least := min(g.Staying.Min, len(names))
+		arriving := names[least:min(least+g.Arriving.Max, len(names))]
+		out.gone, out.most = append(out.gone, names[:least]...), out.most+min(g.Staying.Max, len(names))
+		if g.Fate == placement.Pending {
+			waiting = append(waiting, arriving...)
+		} else {
+			out.awaiting = append(out.awaiting, arriving...)
+		}
 	}
+	// Of all those that are never placed before, new nodes hold no more than this.
+	slices.Sort(waiting)
+	holds := min(max(r.Outcome().Arriving.Max-len(out.awaiting), 0), len(waiting))
+	out.gone, out.awaiting = append(out.gone, waiting[holds:]...), append(out.awaiting, waiting[:holds]...)
+	out.most = max(out.most, len(out.gone))
 	slices.Sort(out.gone)
+	slices.Sort(out.awaiting)
 	return out
 }
 

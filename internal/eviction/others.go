@@ -53,7 +53,7 @@ func (r *Report) awaited() func(*snapshot.Pod) bool {
 			return false
 		}
 		counted[g]++
-		return counted[g] <= g.Arriving.Min
+		return counted[g] <= g.Brought.Min
 	}
 }
 

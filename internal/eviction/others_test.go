@@ -155,8 +155,9 @@ func TestDoes_namesPodsThatNewNodesTake(t *testing.T) {
 		comes []placement.Coming
 		want  map[types.UID]bool
 	}{
-		"a node comes": {[]placement.Coming{{Node: &snapshot.Node{Labels: map[string]string{"disk": "nvme"}}, Of: "MachineSet \"m\""}}, map[types.UID]bool{"p": true, "q": false}},
-		"none does":    {nil, map[types.UID]bool{"p": false, "q": false}},
+		"a node comes":   {[]placement.Coming{{Node: &snapshot.Node{Labels: map[string]string{"disk": "nvme"}}, Of: "MachineSet \"m\""}}, map[types.UID]bool{"p": true, "q": false}},
+		"it comes first": {[]placement.Coming{{Node: &snapshot.Node{Labels: map[string]string{"disk": "nvme"}}, Of: "MachineSet \"m\"", Surges: true}}, map[types.UID]bool{"p": true, "q": false}},
+		"none does":      {nil, map[types.UID]bool{"p": false, "q": false}},
 	} {
 		change.Comes = tt.comes
 		got := map[types.UID]bool{}

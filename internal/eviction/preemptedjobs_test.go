@@ -43,7 +43,7 @@ func TestSimulate_preemptedPodsCountTowardsTheBackoffLimit(t *testing.T) {
 		"its index fails alone":                   {job: &snapshot.Job{BackoffLimit: 9, PerIndex: new(int32(0))}, lost: number(1)},
 		"it has ended":                            {job: &snapshot.Job{Ended: true}, lost: number(1)},
 		"it was not read":                         {api: number(1), unread: true},
-		"an evicted pod and a preempted one fail": {job: &snapshot.Job{BackoffLimit: 1}, more: a, lost: number(2), why: "its Job fails, since preemption evicts more of its pods"},
+		"an evicted pod and a preempted one fail": {job: &snapshot.Job{BackoffLimit: 1}, more: a, lost: number(2), why: "its Job fails, since more of its pods are evicted"},
 		"the limit allows both":                   {job: &snapshot.Job{BackoffLimit: 2}, more: a, api: number(1)},
 		"another pod may be evicted":              {job: &snapshot.Job{BackoffLimit: 1}, more: maybeA, lost: placement.Range{Max: 2}, api: maybe},
 	} {

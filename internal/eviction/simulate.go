@@ -115,11 +115,13 @@ func (r *Report) Why(v PodVerdict) string {
 	case g == nil || !v.Leaves() || v.NoPlace:
 		return v.Reason
 	case g.Lost().Min > 0:
-		return v.Reason + "; its Job fails, since preemption evicts more of its pods"
+		return v.Reason + "; its Job fails, since more of its pods are evicted"
 	case g.Lost().Max > 0:
-		return v.Reason + "; its Job may fail, since preemption may evict more of its pods"
+		return v.Reason + "; its Job may fail, since more of its pods may be evicted"
 	case g.AllAgain() && g.Fate == placement.Fits:
 		return v.Reason + again(g)
+	case g.Fate == placement.Fits && g.Arriving.Max > 0 && len(g.Awaits) > 0:
+		return v.Reason + "; may need new machines of " + strings.Join(g.Awaits[:min(len(g.Awaits), placement.MaxObstacles)], ", ")
 	case g.Fate == placement.Fits:
 		return v.Reason
 	case g.Fate == placement.DependsOnOrder && g.PolicyUnknown:

@@ -4,6 +4,7 @@
 package machineset
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -170,6 +171,33 @@ func TestEvaluate_setsRollOutInTurn(t *testing.T) {
 	}
 	if out := got.Report.Outcome(); out.Missing.Max > 0 || out.Workloads[0].Moved != (eviction.Range{Min: 1, Max: 1}) {
 		t.Errorf("%d pods are said to be Pending, and %d to be evicted again with the second machine", out.Missing, out.Workloads[0].Moved)
+	}
+}
+
+// TestEvaluate_podsThatTheFirstNewMachineTakes hold no drain: the old machines have other pods as well, and each new one has room.
+func TestEvaluate_podsThatTheFirstNewMachineTakes(t *testing.T) {
+	t.Parallel()
+	sized := func(cores int64) func(*snapshot.Pod) {
+		return func(p *snapshot.Pod) {
+			p.Demand = &snapshot.Demand{Asks: snapshot.Resources{MilliCPU: cores}, Holds: snapshot.Resources{MilliCPU: cores}}
+		}
+	}
+	for _, count := range []int{3, 17, 34} {
+		d := desire(t, Rolling, "team=a:NoSchedule")
+		d.Rollout.MaxUnavailable = 1
+		o := fleet(count, nil)
+		var pods []*snapshot.Pod
+		for i := range count {
+			node := fmt.Sprintf("node-m%d", i)
+			pods = append(pods, app(fmt.Sprintf("db-%d", i), node, sized(2000)), app(fmt.Sprintf("other-%d", i), node, func(p *snapshot.Pod) {
+				sized(2000)(p)
+				p.Labels = labels.Set{"app": "other"}
+			}))
+		}
+		got := Evaluate(observe(o, []snapshot.Budget{budget("db", new(int32(1)))}, pods...), []Affected{{Observed: o, Effect: Plan(o, d)}}, nil, eviction.ComparisonOff, 1)
+		if out := got.Report.Outcome(); len(got.Deadlocks) > 0 || out.Staying.Max > 0 {
+			t.Errorf("%d machines: %v stay Pending, and it says %v", count, out.Staying, got.Deadlocks)
+		}
 	}
 }
 

@@ -109,7 +109,9 @@ func changeOf(all []Affected, atOnce int) eviction.Scenario {
 	for _, a := range all {
 		each, turns := a.turns()
 		for i, m := range a.Effect.Leaving {
-			c.Turns[m.Node] = first + i/each
+			if m.Node != "" {
+				c.Turns[m.Node] = first + i/each
+			}
 		}
 		for _, m := range a.Machines {
 			c.Closed[m.Node] = c.Closed[m.Node] || m.Deleting
@@ -136,7 +138,8 @@ func changeOf(all []Affected, atOnce int) eviction.Scenario {
 			c.Taints[repair.Node.Name] = repair.Taints
 		}
 		if coming, ok := a.coming(); ok {
-			coming.Turn, coming.Each = first, each
+			// What is missing already comes with the first ones.
+			coming.Turn, coming.Each, coming.First = first, each, max(coming.Count-len(a.Effect.Leaving), 0)+each
 			c.Comes = append(c.Comes, coming)
 		}
 		if atOnce <= 1 {
@@ -145,10 +148,6 @@ func changeOf(all []Affected, atOnce int) eviction.Scenario {
 	}
 	return c
 }
-
-// mostTurns is in how many turns a rollout is simulated at most. One of more machines is simulated as if more of them were drained at
-// a time: each turn costs as much as the first one.
-const mostTurns = 16
 
 // turns returns how many machines are drained at a time, and how often.
 func (a Affected) turns() (each, turns int) {
@@ -161,7 +160,7 @@ func (a Affected) turns() (each, turns int) {
 	case ScaleToZero, InPlace, TemplateOnly:
 		each = n
 	}
-	each = max(each, (n+mostTurns-1)/mostTurns, 1)
+	each = max(each, 1)
 	return each, (n + each - 1) / each
 }
 
@@ -171,7 +170,7 @@ func (a Affected) coming() (placement.Coming, bool) {
 		return placement.Coming{}, false
 	}
 	n := &snapshot.Node{Labels: a.labels(), Taints: a.Effect.Template.Taints, Ready: true}
-	c := placement.Coming{Node: n, Of: a.Set.Title(), Count: max(a.goal()-a.staying(), 1), Surges: a.Effect.Strategy == Surge}
+	c := placement.Coming{Node: n, Of: a.Set.Title(), Count: max(a.goal()-a.staying(), 1), Surges: a.Effect.Strategy == Surge, Last: a.Effect.Strategy == ScaleToZero && a.Effect.Gap.Removed}
 	if newest := a.newest(); newest != nil {
 		n.Allocatable, c.Like = newest.Allocatable, newest.Name
 	}

@@ -201,6 +201,27 @@ func BenchmarkSimulate_softTaints(b *testing.B) {
 // all nodes hold is counted for it, too.
 func BenchmarkSimulate_oneNode(b *testing.B) { benchmarkSimulate(b, 1, Orders, time.Second) }
 
+// BenchmarkSimulate_rollout replaces 500 machines one after the other.
+func BenchmarkSimulate_rollout(b *testing.B) {
+	s, change, evicted := big(500)
+	change.Turns, change.Drained = map[string]int{}, map[string]bool{}
+	for i := range evicted {
+		name := evicted[i].Pod.Node
+		if !change.Drained[name] {
+			change.Turns[name], change.Drained[name] = len(change.Drained), true
+		}
+		evicted[i].After = TurnBegins(change.Turns[name])
+	}
+	change.Closed, change.Deleted, change.Taints = change.Drained, change.Drained, nil
+	comes := *s.Nodes["node-0000"]
+	change.Comes = []Coming{{Node: &comes, Like: "node-0000", Of: "MachineSet", Count: 500, Each: 1}}
+	b.ReportAllocs()
+	for b.Loop() {
+		out := newSimulation(New(s, change, false), evicted).try(Orders, 1)
+		b.ReportMetric(float64(out.Orders), "orders")
+	}
+}
+
 // BenchmarkSimulate_newMachines is the same where 500 nodes come in their place, which alone take the pods.
 func BenchmarkSimulate_newMachines(b *testing.B) {
 	s, change, evicted := big(500)

@@ -51,7 +51,7 @@ func (s *simulation) share(orders int) int {
 // each order, or in none, that is one, and two where it is not known of pods whether they are evicted, are gone, or
 // are placed by another scheduler: they all are in one of the first two orders, and none is in the other.
 func (s *simulation) enough(orders int) int {
-	switch s.proved = s.certain(); {
+	switch s.proved = s.stages.comes == nil && s.certain(); {
 	case !s.proved:
 		return orders
 	case len(s.undecided)+len(s.overdue) > 0 || slices.ContainsFunc(s.replacements[:s.fixed], func(r *replacement) bool { return r.perhaps || r.foreign() }):
@@ -66,7 +66,7 @@ func (s *simulation) enough(orders int) int {
 // moment, where no node from which pods are evicted takes others, and none comes. Then no pod preempts another or is delayed, and a
 // StatefulSet waits for none.
 func (s *simulation) certain() bool {
-	if s.stages.comes != nil || len(s.nominated) > 0 || s.refillsNow() || s.anySetWaits() || !s.allCreated() {
+	if len(s.nominated) > 0 || s.refillsNow() || s.anySetWaits() || !s.allCreated() {
 		return false
 	}
 	all, at := newCompetition(s), map[resultKey]int{}
@@ -91,7 +91,6 @@ func (s *simulation) certain() bool {
 			return false
 		}
 	}
-	s.leftOver = slices.ContainsFunc(all.kinds, func(k rival) bool { return k.never })
 	return all.gather() && !slices.ContainsFunc(all.kinds, func(k rival) bool { return !k.never && !all.fits(&k) })
 }
 

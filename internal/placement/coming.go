@@ -26,10 +26,19 @@ type Coming struct {
 	Of string
 	// Count is how many come. There is one at least.
 	Count int
-	// Turn is the turn of a rollout in which the first of them come, Each how many come in each turn from then on, 0 for all
-	// of them. Surges is set where those of a turn are there before nodes are drained in it.
-	Turn, Each int
-	Surges     bool
+	// Turn is the turn of a rollout in which the first of them come, First how many these are, and Each how many come in each
+	// turn after that: 0 for all in the first one.
+	Turn, First, Each int
+	// Surges is set where those of a turn are there before nodes are drained in it, Last where none is before these are gone.
+	Surges, Last bool
+}
+
+// turnOf is the turn in which one of them comes.
+func (c *Coming) turnOf(k int) int {
+	if c.Each == 0 || k < c.First {
+		return c.Turn
+	}
+	return c.Turn + (k-c.First)/c.Each + min(c.First, 1)
 }
 
 // bring adds the places that the change brings. Each has a host's name of its own: it is a domain of topology spread.
@@ -45,10 +54,7 @@ func (f *Finder) bring() {
 				n.Labels = map[string]string{}
 			}
 			n.Labels[corev1.LabelHostname] = n.Name
-			p := &place{node: &n, after: n.Taints, soft: soft, has: n.Allocatable, cordoned: n.Unschedulable, limits: limits, coming: c, index: len(f.places), turn: c.Turn}
-			if c.Each > 0 {
-				p.turn += k / c.Each
-			}
+			p := &place{node: &n, after: n.Taints, soft: soft, has: n.Allocatable, cordoned: n.Unschedulable, limits: limits, coming: c, index: len(f.places), turn: c.turnOf(k)}
 			if k == 0 {
 				f.kinds = append(f.kinds, p)
 			}

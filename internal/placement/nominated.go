@@ -50,7 +50,7 @@ func (s *simulation) sortNominated() {
 // keepsRoom reports whether a node takes pods of a class once those of a lower priority are gone that are
 // terminating.
 func (s *simulation) keepsRoom(c *class, i int32) bool {
-	if !s.static(c.search, i) {
+	if !s.static(c.search, i) || !s.stages.open(c.search, i, s.moment) {
 		return false
 	}
 	terminating := slices.DeleteFunc(s.occupants(i, nil), func(o occupant) bool {

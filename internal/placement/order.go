@@ -68,7 +68,9 @@ func (s *simulation) workloadsOf(out *Outcome) {
 // others; every other shuffles them, and half of these the pods that wait among them.
 func (s *simulation) run(seed uint64, order int) {
 	s.chance = newChance(seed, order)
-	s.stages.plan(s.places, order)
+	if s.stages.comes != nil {
+		s.planStages(order)
+	}
 	s.reset()
 	s.used.reset(order%2 == 1, order%4 == 1, order%3 == 1)
 	s.hold(order)

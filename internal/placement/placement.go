@@ -242,10 +242,28 @@ func (f *Finder) newSearch(s *snapshot.Scheduling, volumes []*snapshot.Volume) *
 		// reason as in a search through all of them.
 		l.constraints[0], l.constraints[best] = l.constraints[best], l.constraints[0]
 	}
-	for l.there = len(l.candidates); l.there > 0 && l.candidates[l.there-1].coming != nil; {
-		l.there--
-	}
+	l.sort(len(f.kinds) > 0)
 	return l
+}
+
+// sort puts the nodes that come, if any do, behind those that are there.
+func (l *nodeSearch) sort(some bool) {
+	comes := func(p *place) bool { return p.coming != nil }
+	isThere := func(p *place) bool { return p.coming == nil }
+	l.there = len(l.candidates)
+	if !some {
+		return
+	}
+	first := slices.IndexFunc(l.candidates, comes)
+	switch {
+	case first < 0:
+	case !slices.ContainsFunc(l.candidates[first:], isThere):
+		l.there = first
+	default:
+		sorted := slices.DeleteFunc(slices.Clone(l.candidates), comes)
+		l.there = len(sorted)
+		l.candidates = append(sorted, slices.DeleteFunc(slices.Clone(l.candidates), isThere)...)
+	}
 }
 
 // taker returns the node that would take the pods after n others, nil for none. Nodes that come are not among them.

@@ -34,8 +34,13 @@ func (s *simulation) preempt(r *replacement) (int32, bool) {
 	if s.lowestPriority() < c.demand.Priority {
 		candidates = s.candidates(c, chance)
 	}
+	if r.awaited {
+		candidates = slices.DeleteFunc(candidates, func(one candidate) bool { return s.places[one.node].coming != nil })
+	}
 	if len(candidates) == 0 {
-		c.hopeless = s.failure()
+		if !r.awaited {
+			c.hopeless = s.failure()
+		}
 		return -1, false
 	}
 	best := s.choose(candidates, chance)

@@ -16,6 +16,9 @@ import (
 // Replacements that admission may refuse are left out: they are not created. So are those of Jobs that fail by preemption
 // in some order, and those of pods that may have been resized: they may ask for less.
 func (s *simulation) prove() {
+	if s.stages.comes != nil {
+		return // Nodes that come, and those that are drained later, hold pods as well.
+	}
 	type kind struct {
 		resultKey
 		rules *snapshot.PodRules

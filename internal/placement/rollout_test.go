@@ -73,6 +73,7 @@ func TestRollout_machineByMachine(t *testing.T) {
 	}{
 		"with a surge, a pod finds the new machine first":             {rollout{world: machines(fill("m0", "m1", "m2")...), old: all, surges: true}, exactly(0), exactly(0), exactly(0), exactly(0)},
 		"all at the same time, a pod may preempt others first":        {rollout{world: machines(fill("m0")...), old: all, whole: true}, exactly(0), exactly(0), exactly(1), Range{0, 1}},
+		"all at the same time, full ones take none of others":         {rollout{world: machines(only("gpu", fill("m0", "m1", "m2"))...), old: all, whole: true}, exactly(3), exactly(0), exactly(0), exactly(0)},
 		"one after the other, old machines have room":                 {rollout{world: machines(fill("m0")...), old: all}, exactly(0), exactly(0), exactly(0), exactly(1)},
 		"where these are full, a pod preempts others":                 {rollout{world: machines(fill("m0", "m1", "m2")...), old: all}, exactly(0), exactly(0), exactly(1), exactly(0)},
 		"a pod that selects the pool waits for its new machine":       {rollout{world: machines(only("gpu", fill("m0", "m1", "m2"))...), old: all}, exactly(3), exactly(0), exactly(0), exactly(0)},
@@ -117,5 +118,30 @@ func TestRollout_newHostsAreDomainsOnceTheyAreThere(t *testing.T) {
 		if out.Staying != exactly(0) || out.Preempted != exactly(0) {
 			t.Errorf("surges %t: %v stay Pending", surges, out.Staying)
 		}
+	}
+}
+
+// TestRollout_nominationsOfMachinesThatAreDrained end: a Pending pod may be nominated for one of them.
+func TestRollout_nominationsOfMachinesThatAreDrained(t *testing.T) {
+	t.Parallel()
+	apart := ruled(&snapshot.PodRules{AntiAffinity: []snapshot.PodTerm{{TopologyKey: corev1.LabelHostname, Selector: labels.Everything(), OwnNamespace: true}}})
+	for _, whole := range []bool{true, false} {
+		w := machines(pod("web-0", "m1", asking(2, 1)), other("ends", "m1", asking(2, 1), terminating, priority(-1)), other("alone", "elsewhere", asking(0, 0), apart))
+		w.Waiting = append(w.Waiting, pod("urgent", "", asking(4, 1), priority(10), nominated("m1")))
+		out := rollout{world: w, old: []string{"m0", "m1", "m2"}, whole: whole}.simulate()
+		if web := out.of(t, "web-5d"); web.Staying != exactly(0) {
+			t.Errorf("%v stay Pending", web.Staying)
+		}
+	}
+}
+
+// TestRollout_podsThatAPoolAndANewOneTake: labels of several values lead to machines that are there and to new ones.
+func TestRollout_podsThatAPoolAndANewOneTake(t *testing.T) {
+	t.Parallel()
+	w := newWorld(labelled(having(node("m0"), 4, 16), "pool", "gpu"), labelled(having(node("small"), 1, 16), "pool", "infra"))
+	w.run(pod("web-0", "m0", asking(4, 1), requiring(expression("pool", corev1.NodeSelectorOpIn, "gpu", "infra"))))
+	out := rollout{world: w, old: []string{"m0"}}.simulate()
+	if web := out.of(t, "web-5d"); web.Arriving != exactly(1) || web.Reason != "1 is drained, 1 lacks cpu (needs 4, 1 free)" {
+		t.Errorf("%v wait for new machines: %s", web.Arriving, web.Reason)
 	}
 }

@@ -65,7 +65,7 @@ func (s *simulation) behind(r *replacement, w *tally) {
 	if pending := r.set.pending(); pending != nil {
 		first = pending
 	}
-	if r.arrived || first != r {
+	if r.node >= 0 || first != r {
 		r.group.Awaits = s.stuck(first).awaits
 	}
 	r.group.Behind, r.group.PolicyUnknown = s.before(r), r.set.policyUnknown

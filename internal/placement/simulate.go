@@ -222,13 +222,16 @@ func (o *Outcome) fewest(other *Outcome) {
 // Group is what becomes of the replacements of a workload's pods that nothing tells apart, since
 // every node answers them in the same way. The pod of an ordered StatefulSet has one of its own.
 type Group struct {
-	// Fate is Pending where none of them is placed in any order, and Fits where all are in every one.
+	// Fate is Pending where none of them is placed in any order before nodes come, and Fits where all are in every one, some of
+	// them maybe later.
 	Fate Fate
 	// Reason, Refusal, Awaits and Arriving are as those of a WorkloadOutcome.
 	Reason   string
 	Refusal  *Refusal
 	Awaits   []string
 	Arriving Range
+	// Staying counts those that find no node, Brought those that are on nodes which the change brings in the end.
+	Staying, Brought Range
 	// Behind is a pod that is there and not ready: its StatefulSet creates none after it. It is nil
 	// where none is.
 	Behind *snapshot.Pod
@@ -240,8 +243,8 @@ type Group struct {
 	// OnDrained is that of an Outcome.
 	OnDrained bool
 
-	size, placed, again, lost, arriving int
-	all, allAgain, allLost              Range
+	size, placed, again, lost, arriving, brought int
+	all, allAgain, allLost                       Range
 }
 
 // Lost is how many of them a Job does not create that fails by preemption, at least and at most.
@@ -256,7 +259,7 @@ func (g *Group) AllAgain() bool { return g.allAgain.Min == g.size }
 // judge gives the group its word, once all orders have been tried.
 func (g *Group) judge() {
 	switch {
-	case g.all.Min == g.size:
+	case g.all.Min == g.size, g.all.Max > 0 && g.Staying.Max == 0:
 		g.Fate = Fits
 	case g.all.Max == 0:
 		g.Fate = Pending

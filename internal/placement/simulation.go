@@ -156,8 +156,8 @@ type simulation struct {
 	// returned is set once Jobs have failed by preemption, roomier once victims have terminated.
 	returned, roomier bool
 	effort
-	// proved is set where it is proved what each order comes to, leftOver where pods find no node in any.
-	proved, leftOver bool
+	// proved is set where it is proved what each order comes to.
+	proved bool
 	// takers, best, weights, seen and lower are used anew for each pod.
 	takers  []rated
 	best    []int32
@@ -212,11 +212,11 @@ type replacement struct {
 	yielded bool
 	// created is set once its controller has created it, at the moment since.
 	created bool
-	// bound is the moment at which it was put on its node, arrived is set where nodes have come while it was Pending. Moves is how
-	// often the node was drained later on, and it was created anew.
-	bound   int64
-	arrived bool
-	moves   int
+	// bound is the moment at which it was put on its node, brought is set for a node that comes, arrived where it was missing until
+	// then. Moves is how often the node was drained later on, and it was created anew.
+	bound            int64
+	brought, arrived bool
+	moves            int
 	// refused is why admission refuses it, so that it is not created, nil where nothing does.
 	refused *Refusal
 	// denied is why the last order that had it did not create it.
@@ -243,7 +243,6 @@ func newSimulation(f *Finder, evicted []Eviction) *simulation {
 		now: make([]nodeState, len(f.places)), order: make([]int32, len(f.places)), nodeNames: make([]uint64, len(f.places)), evictions: evicted,
 	}
 	s.attachments = newAttachments(s.snapshot, evicted)
-	s.stages.init(s.places)
 	for i, p := range s.places {
 		s.nodeNames[i] = nameOf(p.node.Name)
 	}
@@ -254,6 +253,7 @@ func newSimulation(f *Finder, evicted []Eviction) *simulation {
 		}
 	}
 	s.terminate()
+	s.stages.init(s)
 	s.doubt()
 	s.moments = slices.Sorted(maps.Keys(s.momentSet()))
 	s.quotas = newQuotas(s)

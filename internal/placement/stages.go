@@ -6,6 +6,8 @@ package placement
 import (
 	"math"
 	"slices"
+
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
 )
 
 // turnLength is how far apart the turns of a rollout are, in seconds. What happens in one has ended before the next one begins:
@@ -25,6 +27,9 @@ type stages struct {
 	moving  []int32
 	before  []int
 	moments []int64
+	// leaving are the pods that drains evict, by place, and last is set for turns in which no node comes before the others are gone.
+	leaving map[int32][]*snapshot.Pod
+	last    map[int]bool
 	// n counts the stages of all orders, opened is the last moment of this one at which nodes have come, before its
 	// beginning where none has.
 	n      int
@@ -35,8 +40,10 @@ type stages struct {
 	late bool
 }
 
-// init finds the places that come or go.
-func (t *stages) init(places []*place) {
+// init finds the places that come or go, and the pods that drains evict.
+func (t *stages) init(s *simulation) {
+	places := s.places
+	t.leaving, t.last = map[int32][]*snapshot.Pod{}, map[int]bool{}
 	type turn struct {
 		n     int
 		comes bool
@@ -45,8 +52,16 @@ func (t *stages) init(places []*place) {
 	for i, p := range places {
 		if p.coming != nil || p.deleted {
 			its := turn{p.turn, p.coming != nil}
-			t.moving, t.before = append(t.moving, int32(i)), append(t.before, moving[its]) //nolint:gosec // A cluster has no two thousand million nodes.
+			t.moving, t.before = append(t.moving, int32(i)), append(t.before, moving[its])
 			moving[its]++
+			t.last[p.turn] = t.last[p.turn] || p.coming != nil && p.coming.Last
+		}
+		if p.drained && p.deleted {
+			for _, pod := range s.snapshot.Pods[p.node.Name] {
+				if at, leaves := s.evicted[pod]; leaves && at == TurnBegins(p.turn) {
+					t.leaving[int32(i)] = append(t.leaving[int32(i)], pod)
+				}
+			}
 		}
 	}
 	if len(t.moving) == 0 {
@@ -61,8 +76,10 @@ func (t *stages) init(places []*place) {
 // plan has nodes come and go in an order. A MachineSet creates a machine when another one is deleted: its node is there before that of the other
 // one is gone in half of the orders, and after that in the others
 // (openshift/machine-api-operator pkg/controller/machineset/controller.go, syncReplicas). The nodes of a turn come together in
-// half of the orders, and in waves in the others. So they are cordoned: until then one takes what is evicted from others.
-func (t *stages) plan(places []*place, order int) {
+// half of the orders, and in waves in the others. So they are cordoned and drained: until then one takes what is evicted from
+// others.
+func (s *simulation) planStages(order int) {
+	t, places := &s.stages, s.places
 	t.moments, t.opened = t.moments[:0], math.MinInt64
 	waves := int64(1)
 	if order/2%2 == 1 {
@@ -74,12 +91,11 @@ func (t *stages) plan(places []*place, order int) {
 		switch {
 		case p.coming == nil:
 			t.goes[i] = begins + turnLength/4
-			if order%2 == 0 {
+			if order%2 == 0 && !t.last[p.turn] {
 				t.goes[i] = begins + turnLength*3/4
 			}
 			if p.drained {
-				t.drains[i] = begins + wave
-				t.moments = append(t.moments, t.drains[i])
+				s.drainAt(i, begins+1+wave)
 			}
 			t.moments = append(t.moments, t.goes[i])
 		case p.coming.Surges:
@@ -92,6 +108,26 @@ func (t *stages) plan(places []*place, order int) {
 	}
 	slices.Sort(t.moments)
 	t.moments = slices.Compact(t.moments)
+}
+
+// drainAt has a node drained at a moment, which is after the first one: what nodes hold at that is the same in all orders.
+func (s *simulation) drainAt(i int32, moment int64) {
+	s.stages.drains[i] = moment
+	s.stages.moments = append(s.stages.moments, moment)
+	for _, pod := range s.stages.leaving[i] {
+		s.evicted[pod] = moment
+		if r := s.replacing[pod]; r != nil {
+			r.planned = moment
+		}
+	}
+}
+
+// drainOf is when a node is drained, 0 for one that is not.
+func (t *stages) drainOf(i int32) int64 {
+	if t.comes == nil || i < 0 || t.drains[i] == math.MaxInt64 {
+		return 0
+	}
+	return t.drains[i]
 }
 
 // there reports whether a node exists at a moment.
@@ -124,6 +160,7 @@ func (s *simulation) enter() {
 	s.stages.n++
 	s.freed++
 	s.moved++
+	s.work += len(s.replacements)
 	for _, i := range s.stages.moving {
 		switch s.moment {
 		case s.stages.comes[i]:
@@ -138,7 +175,7 @@ func (s *simulation) enter() {
 func (s *simulation) catchUp() {
 	if s.stages.late {
 		s.stages.late = false
-		s.retry()
+		s.createDue(func(r *replacement) bool { return r.waiting })
 		s.pass()
 	}
 }
@@ -148,18 +185,25 @@ func (s *simulation) catchUp() {
 func (s *simulation) leaveMachine(i int32, deleted bool) {
 	for _, o := range slices.Clone(s.state(i).placed) {
 		r := o.replacement
-		if r == nil || r.ended || !deleted && s.snapshot.RunsOnEveryNode(o.pod) {
+		switch {
+		case r == nil || r.ended || !deleted && s.snapshot.RunsOnEveryNode(o.pod):
+			continue
+		case r.nominee:
+			// It is nominated for another node, as before it was for this one.
+			s.withdrawNomination(r)
+			r.node = -1
 			continue
 		}
 		s.remove(i, o)
-		r.node, r.since, r.evicted, r.after = -1, s.moment, s.moment, s.moment
+		r.node, r.created = -1, r.waiting
+		s.due(r, s.moment)
 		r.moves++
+		s.quotas.refund(s, o.pod)
 		s.used.release(r.binding)
 		r.binding, s.budgets.recovered = nil, nil
 		switch {
 		case o.pod.Controller == nil:
 			r.deleted = true
-			s.quotas.release(s, o.pod)
 		case s.fail(o.pod):
 			s.end(r)
 		}

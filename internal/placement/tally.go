@@ -43,7 +43,7 @@ func (s *simulation) collect(out *Outcome, victims map[*snapshot.Pod]int) {
 		w.placed, w.pending, w.notCreated, w.missing, w.delayed, w.preempted, w.deleted, w.waiting, w.stuck, w.refused, w.again, w.lost, w.arriving, w.moved = 0, 0, 0, 0, 0, 0, 0, 0, nil, 0, 0, 0, 0, 0
 	}
 	for _, g := range s.groups {
-		g.placed, g.again, g.lost, g.arriving = 0, 0, 0, 0
+		g.placed, g.again, g.lost, g.arriving, g.brought = 0, 0, 0, 0, 0
 	}
 	others := 0
 	for _, r := range s.replacements {
@@ -58,6 +58,8 @@ func (s *simulation) collect(out *Outcome, victims map[*snapshot.Pod]int) {
 		g.allAgain.add(g.again, first)
 		g.allLost.add(g.lost, first)
 		g.Arriving.add(g.arriving, first)
+		g.Staying.add(g.size-g.placed-g.arriving, first)
+		g.Brought.add(g.brought, first)
 	}
 	for _, pod := range s.preempted {
 		w := s.workloads[s.workload(pod)]
@@ -168,6 +170,9 @@ func (s *simulation) countCreated(r *replacement, w *tally) {
 	if r.moves > 0 {
 		w.moved++
 	}
+	if r.group != nil && r.node >= 0 && r.brought {
+		r.group.brought++
+	}
 	switch {
 	case r.node >= 0 && r.arrived:
 		s.countArrived(r, w)
@@ -225,6 +230,9 @@ func (w *tally) countAbsent(r *replacement) {
 	if refusal := cmp.Or(r.class.forbidden, r.denied); !r.fits && refusal != nil {
 		w.refuse(r, refusal)
 		return
+	}
+	if r.group != nil && r.fits && r.brought {
+		r.group.brought++
 	}
 	if !r.fits || r.arrived {
 		w.pending++

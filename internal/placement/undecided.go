@@ -63,7 +63,7 @@ func (s *simulation) decide(order int) {
 			s.departs(one, kept)
 			continue
 		}
-		s.departs(one, 0)
+		s.departs(one, s.stages.drainOf(one.node))
 		if one.node >= 0 {
 			s.remove(one.node, occupant{pod: one.pod})
 		}

@@ -14,7 +14,7 @@ import (
 )
 
 // TestAccMachineSetTaints_aDeletedNodeIsADomainUntilItIsGone: a pod is spread over a machine that is replaced and
-// another node. The new machine repels it. Where it comes after the old one is gone, the pod may be placed on the other node
+// another node. The new machine repels it, also where it is placed there before nodelink writes the taint. Where it comes after the old one is gone, the pod may be placed on the other node
 // before. Where it comes first, the pod is Pending. Plans say so, and the real scheduler does it.
 func TestAccMachineSetTaints_aDeletedNodeIsADomainUntilItIsGone(t *testing.T) {
 	t.Parallel()
@@ -38,7 +38,7 @@ func TestAccMachineSetTaints_aDeletedNodeIsADomainUntilItIsGone(t *testing.T) {
 					MaxSkew: 1, TopologyKey: corev1.LabelHostname, WhenUnsatisfiable: corev1.DoNotSchedule, LabelSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "web"}},
 				}}
 			})
-			i, config := newInstance(), s.config(p.Name, "team=a:NoSchedule", tt.rollout)
+			i, config := newInstance(), s.config(p.Name, "team=a:NoExecute", tt.rollout)
 			planned := s.tf.Plan(t, i, config)
 			acctest.WantAll(t, planned.Diagnostics.Warnings(), tt.said)
 			s.apply(i, config)
