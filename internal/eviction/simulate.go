@@ -108,6 +108,19 @@ func again(g *placement.Group) string {
 	}
 }
 
+// fits words what there is to tell of replacements that all find a node.
+func fits(g *placement.Group) string {
+	if g.AllAgain() || g.Arriving.Max == 0 || len(g.Awaits) == 0 {
+		return again(g)
+	}
+	return "; may need new machines of " + bring(g)
+}
+
+// bring names what brings the nodes that replacements await.
+func bring(g *placement.Group) string {
+	return strings.Join(g.Awaits[:min(len(g.Awaits), placement.MaxObstacles)], ", ")
+}
+
 // Why is the reason of a verdict, and what becomes of the pod that comes in the place of an evicted one.
 func (r *Report) Why(v PodVerdict) string {
 	g := r.Outcome().Of(v.Pod)
@@ -118,12 +131,8 @@ func (r *Report) Why(v PodVerdict) string {
 		return v.Reason + "; its Job fails, since more of its pods are evicted"
 	case g.Lost().Max > 0:
 		return v.Reason + "; its Job may fail, since more of its pods may be evicted"
-	case g.AllAgain() && g.Fate == placement.Fits:
-		return v.Reason + again(g)
-	case g.Fate == placement.Fits && g.Arriving.Max > 0 && len(g.Awaits) > 0:
-		return v.Reason + "; may need new machines of " + strings.Join(g.Awaits[:min(len(g.Awaits), placement.MaxObstacles)], ", ")
 	case g.Fate == placement.Fits:
-		return v.Reason
+		return v.Reason + fits(g)
 	case g.Fate == placement.DependsOnOrder && g.PolicyUnknown:
 		return v.Reason + behind(g)
 	case g.Fate == placement.DependsOnOrder:
@@ -133,7 +142,7 @@ func (r *Report) Why(v PodVerdict) string {
 	case g.Reason == "":
 		return v.Reason + behind(g)
 	case len(g.Awaits) > 0:
-		return v.Reason + "; fits only new machines of " + strings.Join(g.Awaits[:min(len(g.Awaits), placement.MaxObstacles)], ", ") + few(g) + again(g)
+		return v.Reason + "; fits only new machines of " + bring(g) + few(g) + again(g)
 	default:
 		return v.Reason + "; no node fits: " + g.Reason
 	}

@@ -65,8 +65,8 @@ func (c *Cluster) groupsOf(ctx context.Context, nodes []*snapshot.Node) ([]strin
 }
 
 // Unmodelled returns what of the cluster a preview names and does not simulate: NodeGroups where a change leaves pods without a
-// node, and the webhooks that are called for the pods that are created in the place of others. For no such pods it sends
-// nothing. A preview is as right without names. Errors: those of the API server.
+// node, the webhooks that are called for the pods that are created in the place of others, and the profile of OpenShift's
+// scheduler. For no such pods it sends nothing. A preview is as right without names. Errors: those of the API server.
 func (c *Cluster) Unmodelled(ctx context.Context, leavesPending bool, replaced []*snapshot.Pod) (out snapshot.Unmodelled, err error) {
 	if leavesPending {
 		out.NodeGroups, err = c.NodeGroups(ctx)
@@ -76,7 +76,9 @@ func (c *Cluster) Unmodelled(ctx context.Context, leavesPending bool, replaced [
 	}
 	var unread error
 	out.Webhooks, out.WebhooksUnread, unread = c.webhooksFor(ctx, replaced)
-	return out, errors.Join(err, unread)
+	scores, unknown := c.schedulerProfile(ctx)
+	out.Profile, out.ProfileUnread = scores.name, scores.unread
+	return out, errors.Join(err, unread, unknown)
 }
 
 // reportedGroups returns the node groups that cluster-autoscaler reports, or else the targets of MachineAutoscalers.

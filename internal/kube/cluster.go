@@ -52,6 +52,7 @@ type Cluster struct {
 	context    once[surroundings]
 	groups     once[[]string]    // that autoscalers may add nodes to
 	webhooks   once[webhookList] // that are called for new pods
+	profile    once[profile]     // of OpenShift's scheduler
 	claims     once[storage]
 	limits     once[*nodeDrivers] // of volumes
 	csiDrivers once[map[string]csiDriver]

@@ -86,6 +86,9 @@ func TestUnmodelled_namesTheWebhooksThatAreCalledForNewPods(t *testing.T) {
 				return map[bool]fakeapi.Fault{true: 403}[r.Resource == tt.forbidden]
 			}
 			c := api.connect(t)
+			if _, err := c.Nodes(t.Context()); err != nil {
+				t.Fatal(err)
+			}
 			var got snapshot.Unmodelled
 			for range 2 {
 				var err error
@@ -96,12 +99,12 @@ func TestUnmodelled_namesTheWebhooksThatAreCalledForNewPods(t *testing.T) {
 			if slices.Equal(got.Webhooks, []string{"w"}) != tt.called || got.WebhooksUnread != tt.unread {
 				t.Errorf("got %+v", got)
 			}
-			want := append(slices.Clone(lists), tt.requests...)
+			want := slices.Concat([]string{"GET nodes 200"}, lists, tt.requests)
 			if tt.unread {
-				want[1] = "GET validatingwebhookconfigurations 403"
+				want[2] = "GET validatingwebhookconfigurations 403"
 			}
 			requests := api.requests()
-			slices.Sort(requests[:2])
+			slices.Sort(requests[1:3])
 			if diff := cmp.Diff(want, requests); diff != "" {
 				t.Errorf("requests: %s", diff)
 			}

@@ -138,7 +138,7 @@ func changeOf(all []Affected, atOnce int) eviction.Scenario {
 			c.Taints[repair.Node.Name] = repair.Taints
 		}
 		if coming, ok := a.coming(); ok {
-			// What is missing already comes with the first ones.
+			// Machines that are missing already come with the first ones.
 			coming.Turn, coming.Each, coming.First = first, each, max(coming.Count-len(a.Effect.Leaving), 0)+each
 			c.Comes = append(c.Comes, coming)
 		}

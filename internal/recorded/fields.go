@@ -115,6 +115,7 @@ var reductions = map[schema.GroupResource]tree{
 	{Resource: "limitranges"}:                                            {"spec": {"limits": values("type").with(tree{"min": amounts, "max": amounts, "default": amounts, "defaultRequest": amounts, "maxLimitRequestRatio": amounts})}},
 	{Group: karpenterGroup, Resource: "nodepools"}:                       poolFields,
 	{Group: autoscalingGroup, Resource: "machineautoscalers"}:            autoscalerFields,
+	{Group: configGroup, Resource: "schedulers"}:                         schedulerFields,
 	{Group: admissionGroup, Resource: "mutatingwebhookconfigurations"}:   webhookFields,
 	{Group: admissionGroup, Resource: "validatingwebhookconfigurations"}: webhookFields,
 	{Group: machineGroup, Resource: "machinesets"}: {

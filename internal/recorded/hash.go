@@ -144,6 +144,9 @@ var untouched = []string{"requests", "allocatable", "limits", "overhead", "alloc
 // has no room for (k8s.io/component-helpers v0.37.2 resource/helpers.go, IsPodResizeInfeasible), and of a PodDisruptionBudget.
 var reasons = []string{"CanaryPauseStep", "BlueGreenPause", "InconclusiveAnalysisRun", corev1.PodReasonInfeasible, policyv1.SyncFailedReason}
 
+// profiles are those of OpenShift's scheduler (openshift/api config/v1/types_scheduling.go).
+var profiles = []string{"LowNodeUtilization", "HighNodeUtilization", "NoScoring"}
+
 // wildcards are the addresses of host ports that name no machine.
 var wildcards = []string{"0.0.0.0", "::", "127.0.0.1", "::1"}
 
@@ -203,7 +206,7 @@ func (h *hasher) text(field, value string, in scope) string {
 	case in.keep && field == "installedCSV":
 		return h.kept(value)
 	case slices.Contains(readable, field), snapshot.SystemClass(value),
-		field == "reason" && slices.Contains(reasons, value),
+		field == "reason" && slices.Contains(reasons, value), field == "profile" && slices.Contains(profiles, value),
 		field == "provisioner" && value == noProvisioner, ofInTree(value),
 		field == "schedulerName" && value == corev1.DefaultSchedulerName,
 		field == "managedBy" && value == batchv1.JobControllerName,

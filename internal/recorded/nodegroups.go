@@ -12,8 +12,8 @@ import (
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/workload"
 )
 
-// These kinds are read for names alone: with the report of cluster-autoscaler, those of the node groups that may grow, and those
-// of webhooks (internal/kube/autoscalers.go, nodepools.go and webhooks.go). No verdict depends on them, so that a folder without
+// These kinds are read for names alone: with the report of cluster-autoscaler, those of the node groups that may grow, those
+// of webhooks, and that of the scheduler's profile (internal/kube/autoscalers.go, nodepools.go, webhooks.go and schedulerprofile.go). No verdict depends on them, so that a folder without
 // them misses nothing.
 var (
 	webhooks = []kindRecord{
@@ -24,10 +24,14 @@ var (
 		{Group: karpenterGroup, Version: "v1", Resource: "nodepools", Kind: "NodePool"},
 		{Group: autoscalingGroup, Version: "v1beta1", Resource: "machineautoscalers", Kind: "MachineAutoscaler"},
 	}
+	schedulers = []kindRecord{
+		{Group: configGroup, Version: "v1", Resource: "schedulers", Kind: "Scheduler"},
+	}
 	poolFields = tree{
 		"spec":   values("replicas").with(tree{"limits": amounts}),
 		"status": {"resources": amounts, "conditions": conditionFields},
 	}
+	schedulerFields  = tree{"spec": values("profile")}
 	autoscalerFields = tree{"spec": values("minReplicas", "maxReplicas").with(tree{"scaleTargetRef": values("name")})}
 
 	webhookFields = tree{"webhooks": values("name").with(tree{
@@ -40,6 +44,7 @@ var (
 const (
 	karpenterGroup   = "karpenter.sh"
 	autoscalingGroup = "autoscaling.openshift.io"
+	configGroup      = "config.openshift.io"
 	reportName       = "cluster-autoscaler-status"
 	reportKey        = "status"
 )

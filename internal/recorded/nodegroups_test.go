@@ -5,6 +5,7 @@ package recorded_test
 
 import (
 	"fmt"
+	"net/http"
 	"slices"
 	"testing"
 
@@ -15,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/recorded"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/test/fakeapi"
 )
 
@@ -29,6 +31,34 @@ func scaling(apiVersion, kind, namespace, name string, spec, status map[string]a
 func status(namespace, text string) *corev1.ConfigMap {
 	meta := noted(namespace, "cluster-autoscaler-status")
 	return &corev1.ConfigMap{ObjectMeta: meta, Data: map[string]string{"status": text, "other": canary}}
+}
+
+// TestWrite_theProfileOfTheScheduler: a recording has that, and so has a folder.
+func TestWrite_theProfileOfTheScheduler(t *testing.T) {
+	t.Parallel()
+	kind := fakeapi.CustomKind("config.openshift.io/v1", "Scheduler", "schedulers")
+	kind.Cluster = true
+	node := &corev1.Node{ObjectMeta: noted("", "b")}
+	node.Annotations["machineconfiguration.openshift.io/currentConfig"] = "rendered"
+	api := fakeapi.New(kind)
+	defer api.Close()
+	api.Add(node, scaling("config.openshift.io/v1", "Scheduler", "", "cluster", map[string]any{"profile": "NoScoring", "defaultNodeSelector": canary}, map[string]any{"secret": canary}))
+	file, _ := record(t, api.Client(), recorded.Options{HashNames: true})
+	wantAbsent(t, plain(t, file), canary)
+	dir := t.TempDir()
+	for _, path := range []string{"api/v1/nodes", "apis/config.openshift.io/v1/schedulers"} {
+		write(t, dir, path+".json", list(t, api.Client(), "/"+path))
+	}
+	folder, err := recorded.Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, transport := range []http.RoundTripper{read(t, file).Transport(), folder.Transport()} {
+		out, err := connect(t, transport).Unmodelled(t.Context(), false, []*snapshot.Pod{{Namespace: "shop", Name: "web"}})
+		if err != nil || out.Profile != "NoScoring" {
+			t.Errorf("got %+v, %v", out, err)
+		}
+	}
 }
 
 func TestWrite_nodeGroupsOfARecordingAreThoseOfTheCluster(t *testing.T) {

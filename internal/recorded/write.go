@@ -177,7 +177,7 @@ func (r *recording) all(ctx context.Context, custom []schema.GroupResource) erro
 			return err
 		}
 	}
-	others := slices.Concat(optional(), growing, webhooks)
+	others := slices.Concat(optional(), growing, schedulers, webhooks)
 	for _, resource := range custom {
 		if k, is := r.serves.first(resource.Group, func(s ServedResource) bool { return s.Name == resource.Resource }); is {
 			others = append(others, k)

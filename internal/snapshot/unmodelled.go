@@ -11,4 +11,7 @@ type Unmodelled struct {
 	// not be read.
 	Webhooks       []string
 	WebhooksUnread bool
+	// Profile is that of OpenShift's scheduler where it is not the default one. ProfileUnread is set where it could not be read.
+	Profile       string
+	ProfileUnread bool
 }

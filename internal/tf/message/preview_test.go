@@ -233,6 +233,7 @@ func TestPreview_goldensOfSituations(t *testing.T) {
 				about = Subject{Verb: "Draining", What: `node "worker-1" of pods matching "app=checkout"`}
 			case "autoscaled":
 				about.Unmodelled.NodeGroups = []string{"gpu-a", "gpu-b", "NodePool default", "a-node-group-with-a-long-name-that-wraps"}
+				about.Unmodelled.Profile = "HighNodeUtilization"
 			case "webhooks":
 				about.Unmodelled.Webhooks = []string{"gatekeeper-validating-webhook-configuration", "istio-sidecar-injector", "kyverno-resource-mutating-webhook-cfg"}
 			case "webhooks unread":

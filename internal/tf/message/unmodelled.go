@@ -29,3 +29,15 @@ func webhooks(u snapshot.Unmodelled) []string {
 	}
 	return strings.Split("webhooks "+Some(u.Webhooks), ", ")
 }
+
+// profile names that of OpenShift's scheduler where it scores nodes in another way than the default one, or that it could not be
+// read.
+func profile(u snapshot.Unmodelled) []string {
+	switch {
+	case u.ProfileUnread:
+		return []string{"scheduler profile"}
+	case u.Profile == "":
+		return nil
+	}
+	return []string{"scheduler profile " + u.Profile}
+}

@@ -128,6 +128,7 @@ func notModelled(s Subject, report *eviction.Report) string {
 		parts = append(parts, "backoffLimit of Jobs")
 	}
 	parts = append(append(parts, unmodelledPods(report)...), webhooks(s.Unmodelled)...)
+	parts = append(parts, profile(s.Unmodelled)...)
 	if len(parts) == 0 {
 		return ""
 	}
