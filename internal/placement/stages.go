@@ -73,7 +73,7 @@ func (t *stages) init(s *simulation) {
 	}
 }
 
-// plan has nodes come and go in an order. A MachineSet creates a machine when another one is deleted: its node is there before that of the other
+// planStages has nodes come and go in an order. A MachineSet creates a machine when another one is deleted: its node is there before that of the other
 // one is gone in half of the orders, and after that in the others
 // (openshift/machine-api-operator pkg/controller/machineset/controller.go, syncReplicas). The nodes of a turn come together in
 // half of the orders, and in waves in the others. So they are cordoned and drained: until then one takes what is evicted from

@@ -34,7 +34,7 @@ const (
 var furtherFeatures = []string{
 	spreadOfNodes(corev1.NodeInclusionPolicyHonor), spreadOfNodes(corev1.NodeInclusionPolicyIgnore), cronJobs, backoffLimits,
 	oneVolume, attachedVolumes, boundVolumes, ephemeralVolumes, claimTemplates, daemonSets, scopedQuotas, boundedRanges, tolerationPolicies,
-	cordonedNodes, zonedNodes, cordonTolerated, bestEffort, deadlines, failurePolicies, podScopes, preferredPods, softSpread,
+	cordonedNodes, zonedNodes, cordonTolerated, bestEffort, deadlines, failurePolicies, podScopes, preferredPods, softSpread, zoneVolumes,
 }
 
 // featuresOfPods are those that one of three workloads has one of.

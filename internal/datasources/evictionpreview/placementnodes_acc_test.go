@@ -38,10 +38,13 @@ func (p *places) zones(labels map[string]string, node int) map[string]string {
 		p.zoned = p.nodesOf.IntN(2) == 0
 	}
 	if p.zoned {
-		labels[corev1.LabelTopologyZone] = fmt.Sprintf("%s-%d", p.pool, node%2)
+		labels[corev1.LabelTopologyZone] = p.zone(node % 2)
 	}
 	return labels
 }
+
+// zone is the name of one of two zones.
+func (p *places) zone(n int) string { return fmt.Sprintf("%s-%d", p.pool, n) }
 
 // further gives some pods a toleration of a cordon, no requests, or a deadline.
 func (p *places) further(name string, spec *corev1.PodSpec) {

@@ -123,8 +123,8 @@ type places struct {
 	// nodesOf decides about cordons and zones, and about further fields of pods, nil for none. zoned is set where nodes have zones,
 	// cordoned is a node that is cordoned before the change, ofPods is set where the scope of the quota is one of further fields.
 	nodesOf *rand.Rand
-	// near decides what pods prefer of other pods, nil for nothing.
-	near            *rand.Rand
+	// near decides what pods prefer of other pods, nil for nothing. Zonal decides about volumes of zones.
+	near, zonal     *rand.Rand
 	zoned, ofPods   bool
 	cordoned        string
 	bounded, policy bool
@@ -165,7 +165,7 @@ type places struct {
 func newPlaces(t *testing.T, c *acctest.Cluster, seed int, tally *placed) *places {
 	t.Helper()
 	source := func(stream uint64) *rand.Rand { return rand.New(rand.NewPCG(uint64(seed), stream)) }
-	return &places{move: move{t: t, c: c, pool: acctest.Name(t, "pool"), namespace: c.Namespace(t)}, r: source(29), limits: source(30), volumes: source(31), soft: source(32), kinds: source(33), graces: source(34), prefers: source(35), guards: source(36), tally: tally, kindOf: map[string]string{}, fails: map[string]placement.Range{}, features: source(37), admits: source(38), drivers: source(39), added: source(40), nodesOf: source(41), near: source(42), featureOf: map[string]string{}, also: map[string][]string{}}
+	return &places{move: move{t: t, c: c, pool: acctest.Name(t, "pool"), namespace: c.Namespace(t)}, r: source(29), limits: source(30), volumes: source(31), soft: source(32), kinds: source(33), graces: source(34), prefers: source(35), guards: source(36), tally: tally, kindOf: map[string]string{}, fails: map[string]placement.Range{}, features: source(37), admits: source(38), drivers: source(39), added: source(40), nodesOf: source(41), near: source(42), zonal: source(43), featureOf: map[string]string{}, also: map[string][]string{}}
 }
 
 // run makes the cluster and the change, and returns what was predicted, and how many pods of each workload are Pending.

@@ -18,6 +18,7 @@ const (
 	boundVolumes     = "volume of some nodes"
 	ephemeralVolumes = "ephemeral volume"
 	claimTemplates   = "volumeClaimTemplates"
+	zoneVolumes      = "volume of a zone"
 )
 
 // store gives some workloads a volume, which one pod at a time or some nodes can use, or of which nodes attach
@@ -43,10 +44,23 @@ func (p *places) store(name string, spec *corev1.PodSpec) {
 		p.scratch(name, spec)
 		return
 	default:
-		return
+		if !p.zoned || p.zonal.IntN(2) == 0 {
+			return
+		}
+		volume = zoneVolumes
+		p.ofOneZone(name)
 	}
 	p.have(name, volume)
 	p.using(name)(spec)
+}
+
+// ofOneZone makes a volume with the label of a zone, and without a node affinity.
+func (p *places) ofOneZone(name string) {
+	p.t.Helper()
+	p.bindTo(name, corev1.PersistentVolumeSpec{
+		AccessModes:            []corev1.PersistentVolumeAccessMode{corev1.ReadWriteMany},
+		PersistentVolumeSource: corev1.PersistentVolumeSource{NFS: &corev1.NFSVolumeSource{Server: "nfs.example.com", Path: "/data"}},
+	}, map[string]string{corev1.LabelTopologyZone: p.zone(p.zonal.IntN(2))})
 }
 
 // claims gives the pods of half of the StatefulSets a volume each, of a random class. A recreated pod uses that of

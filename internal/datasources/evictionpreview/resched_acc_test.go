@@ -146,12 +146,15 @@ func (m *move) volume(claim string, nodes ...string) {
 }
 
 // bind makes a claim and its volume, and waits until it is bound.
-func (m *move) bind(claim string, volume corev1.PersistentVolumeSpec) {
+func (m *move) bind(claim string, volume corev1.PersistentVolumeSpec) { m.bindTo(claim, volume, nil) }
+
+// bindTo does so for a volume with labels.
+func (m *move) bindTo(claim string, volume corev1.PersistentVolumeSpec, labels map[string]string) {
 	m.t.Helper()
 	ctx, none, name := m.t.Context(), "", m.pool+"-"+claim
 	much := corev1.ResourceList{corev1.ResourceStorage: resource.MustParse("1Gi")}
 	volume.Capacity = much
-	_, err := m.c.Admin.CoreV1().PersistentVolumes().Create(ctx, &corev1.PersistentVolume{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: volume}, metav1.CreateOptions{})
+	_, err := m.c.Admin.CoreV1().PersistentVolumes().Create(ctx, &corev1.PersistentVolume{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: labels}, Spec: volume}, metav1.CreateOptions{})
 	m.must(err)
 	m.t.Cleanup(func() {
 		_ = m.c.Admin.CoreV1().PersistentVolumes().Delete(context.Background(), name, metav1.DeleteOptions{})
