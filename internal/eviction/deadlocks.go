@@ -173,8 +173,8 @@ func (h *heldByBudget) noteUnready(p *snapshot.Pod, drained bool) {
 type missing struct {
 	// gone are those that never do; awaiting those that do on new nodes alone.
 	gone, awaiting []string
-	// most is how many of gone there are in the worst order.
-	most int
+	// most is how many of gone there are in the worst order, mostHeld how many of both.
+	most, mostHeld int
 }
 
 func (h *heldByBudget) missing(r *Report) missing {
@@ -189,25 +189,22 @@ func (h *heldByBudget) missing(r *Report) missing {
 		}
 	}
 	out.most = len(out.gone)
-	var waiting []string
+	out.mostHeld = out.most
 	for g, names := range groups {
 		// Which of them are Pending cannot be told: as many of the first ones are, and those that await new nodes follow.
-		least := min(g.Staying.Min, len(names))
-		arriving := names[least:min(least+g.Arriving.Max, len(names))]
-		out.gone, out.most = append(out.gone, names[:least]...), out.most+min(g.Staying.Max, len(names))
-		if g.Fate == placement.Pending {
-			waiting = append(waiting, arriving...)
-		} else {
-			out.awaiting = append(out.awaiting, arriving...)
-		}
+		n, pending := len(names), g.Pending()
+		least := min(g.Staying.Min, n)
+		held := max(min(pending.Min, n), least)
+		out.gone, out.awaiting = append(out.gone, names[:least]...), append(out.awaiting, names[least:held]...)
+		out.most, out.mostHeld = out.most+min(g.Staying.Max, n), out.mostHeld+min(pending.Max, n)
 	}
-	// Of all those that are never placed before, new nodes hold no more than this.
-	slices.Sort(waiting)
-	holds := min(max(r.Outcome().Arriving.Max-len(out.awaiting), 0), len(waiting))
-	out.gone, out.awaiting = append(out.gone, waiting[holds:]...), append(out.awaiting, waiting[:holds]...)
+	slices.Sort(out.awaiting)
+	// New nodes hold no more of all of them than this.
+	if holds := r.Outcome().Arriving.Max; len(out.awaiting) > holds {
+		out.gone, out.awaiting = append(out.gone, out.awaiting[holds:]...), out.awaiting[:holds]
+	}
 	out.most = max(out.most, len(out.gone))
 	slices.Sort(out.gone)
-	slices.Sort(out.awaiting)
 	return out
 }
 
@@ -243,6 +240,10 @@ func (h *heldByBudget) deadlock(r *Report, last bool) (Deadlock, bool) {
 	}
 	gone := h.missing(r)
 	// Once pods exist that do not yet, more of the others may be unavailable.
+	may := gone.most
+	if last {
+		may = gone.mostHeld
+	}
 	switch left, worst := most-broken, most-broken-len(h.later)-absent; {
 	case len(gone.gone) > left:
 		return Deadlock{Why: fmt.Sprintf("%s, and %d to be drained cannot run elsewhere (%s). The drain waits until they can, or until the PodDisruptionBudget allows more",
@@ -250,9 +251,9 @@ func (h *heldByBudget) deadlock(r *Report, last bool) (Deadlock, bool) {
 	case last && len(gone.gone)+len(gone.awaiting) > left:
 		return Deadlock{Removed: true, Why: fmt.Sprintf("%s, and %d to be drained fit only new machines (%s). These are created after the last old one is deleted: the drain and the new machines wait for each other",
 			allows, len(gone.awaiting), some(gone.awaiting))}, true
-	case gone.most > worst, h.last && gone.most > 0, gone.most == worst && all > gone.most:
+	case may > worst, h.last && may > 0, may == worst && all > may:
 		return Deadlock{Possible: true, Why: fmt.Sprintf("%s, and %d of the %d to be drained may not run elsewhere. Once as many are evicted as it allows, the drain waits until they run again",
-			allows, gone.most, all)}, true
+			allows, may, all)}, true
 	}
 	return Deadlock{}, false
 }

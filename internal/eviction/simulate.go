@@ -108,12 +108,16 @@ func again(g *placement.Group) string {
 	}
 }
 
-// fits words what there is to tell of replacements that all find a node.
-func fits(g *placement.Group) string {
-	if g.AllAgain() || g.Arriving.Max == 0 || len(g.Awaits) == 0 {
-		return again(g)
+// depends words what decides about replacements of which some find a node in some order.
+func depends(g *placement.Group) string {
+	switch {
+	case g.PolicyUnknown:
+		return behind(g)
+	case g.Staying.Max == 0 && len(g.Awaits) > 0:
+		return "; may need new machines of " + bring(g)
+	default:
+		return "; whether any node fits depends on the order"
 	}
-	return "; may need new machines of " + bring(g)
 }
 
 // bring names what brings the nodes that replacements await.
@@ -132,11 +136,9 @@ func (r *Report) Why(v PodVerdict) string {
 	case g.Lost().Max > 0:
 		return v.Reason + "; its Job may fail, since more of its pods may be evicted"
 	case g.Fate == placement.Fits:
-		return v.Reason + fits(g)
-	case g.Fate == placement.DependsOnOrder && g.PolicyUnknown:
-		return v.Reason + behind(g)
+		return v.Reason + again(g)
 	case g.Fate == placement.DependsOnOrder:
-		return v.Reason + "; whether any node fits depends on the order"
+		return v.Reason + depends(g)
 	case g.Refusal != nil:
 		return v.Reason + "; not created: " + g.Refusal.Reason()
 	case g.Reason == "":

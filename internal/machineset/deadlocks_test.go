@@ -201,6 +201,28 @@ func TestEvaluate_podsThatTheFirstNewMachineTakes(t *testing.T) {
 	}
 }
 
+// TestEvaluate_roomElsewhereThatOthersMayTake: a drain before all new machines may be stuck then, and is not refused.
+func TestEvaluate_roomElsewhereThatOthersMayTake(t *testing.T) {
+	t.Parallel()
+	sized := func(p *snapshot.Pod) {
+		anywhere(p)
+		p.Demand = &snapshot.Demand{Asks: snapshot.Resources{MilliCPU: 2000}, Holds: snapshot.Resources{MilliCPU: 2000}}
+	}
+	other := func(p *snapshot.Pod) {
+		sized(p)
+		p.Labels, p.Controller = labels.Set{"app": "other"}, &snapshot.Controller{Owner: snapshot.Owner{Group: "apps", Kind: "ReplicaSet", Name: "other"}}
+	}
+	d := desire(t, ScaleToZero, "team=a:NoSchedule")
+	d.Rollout.Removed = true
+	o := fleet(2, nil)
+	s := observe(o, []snapshot.Budget{budget("db", new(int32(1)))}, app("a", "node-m0", sized), app("b", "node-m1", sized), app("c", "node-m0", other), app("d", "node-m1", other))
+	s.Nodes["other"].Allocatable = &snapshot.Resources{MilliCPU: 4000, Memory: 16 << 30, Pods: 100}
+	got := Evaluate(s, []Affected{{Observed: o, Effect: Plan(o, d)}}, nil, eviction.ComparisonOff, 1)
+	if len(got.Deadlocks) != 1 || !got.Deadlocks[0].Possible || got.Refused != nil {
+		t.Errorf("it refuses %v, and says %v", got.Refusals, got.Deadlocks)
+	}
+}
+
 // TestEvaluate_routers: the last machines with routers of an IngressController are not
 // scaled to zero.
 func TestEvaluate_routers(t *testing.T) {

@@ -37,7 +37,9 @@ func combine(all []*Outcome, ranges ranging, certain func(a, b bool) bool) *Outc
 		}
 		out.fewest(o)
 		out.Preempted, out.Lost, out.Deleted = ranges.happens(out.Preempted, o.Preempted), ranges.happens(out.Lost, o.Lost), ranges.happens(out.Deleted, o.Deleted)
-		out.UnreadJobs, out.Unread = out.UnreadJobs || o.UnreadJobs, append(out.Unread, o.Unread...)
+		out.UnreadJobs, out.OnDrained = out.UnreadJobs || o.UnreadJobs, out.OnDrained || o.OnDrained
+		out.Unread = slices.Concat(out.Unread, o.Unread)
+		out.unmodelled(o)
 		for pod := range o.Gone {
 			out.Gone[pod] = false
 		}
@@ -49,6 +51,8 @@ func combine(all []*Outcome, ranges ranging, certain func(a, b bool) bool) *Outc
 		}
 		out.Gone[pod] = gone
 	}
+	slices.SortFunc(out.Unread, (*snapshot.Pod).Compare)
+	out.Unread = slices.Compact(out.Unread)
 	out.Victims, out.Workloads = anyVictims(all, certain), anyWorkloads(all, ranges)
 	out.count()
 	return out

@@ -140,7 +140,7 @@ func (s *simulation) bind(r *replacement, node int32) {
 	r.node, r.bound, r.delayed = node, s.moment, s.moment > r.since
 	r.brought = s.places[node].coming != nil
 	// A StatefulSet may have created it since an earlier pod has found such a node.
-	r.arrived = r.after < s.stages.opened && (r.brought || r.set != nil && r.since > r.after)
+	r.arrived = r.after < s.stages.opened && (r.brought || r.set != nil && r.since >= s.stages.opened)
 	s.add(node, occupant{pod: r.pod, replacement: r})
 	s.store(r, node)
 	if r.set == nil {

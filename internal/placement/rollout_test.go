@@ -145,3 +145,24 @@ func TestRollout_podsThatAPoolAndANewOneTake(t *testing.T) {
 		t.Errorf("%v wait for new machines: %s", web.Arriving, web.Reason)
 	}
 }
+
+// TestRollout_podsOfTheFirstTurnCountUntilTheyAreDrained: for topology spread and for quotas.
+func TestRollout_podsOfTheFirstTurnCountUntilTheyAreDrained(t *testing.T) {
+	t.Parallel()
+	spread := ruled(&snapshot.PodRules{Spread: []snapshot.SpreadConstraint{{
+		MaxSkew: 1, MinDomains: 1, TopologyKey: "zone", Selector: labels.SelectorFromSet(labels.Set{"app": "web"}), HonorAffinity: true,
+	}}})
+	zoned := func(name, zone string) *snapshot.Node { return labelled(pooled(name), "zone", zone) }
+	w := newWorld(zoned("m0", "a"), zoned("b0", "b"), zoned("a1", "a"))
+	for i := range 3 {
+		w.run(pod(fmt.Sprintf("web-%d", i), "m0", spread, asking(1, 1)), pod(fmt.Sprintf("stays-%d", i), "b0", labelledAs("app", "web"), asking(1, 1)))
+	}
+	if out := (rollout{world: w, old: []string{"m0"}}).simulate(); out.Missing != exactly(0) {
+		t.Errorf("spread over zones: %v are missing", out.Missing)
+	}
+	w = newWorld(pooled("m0"), having(node("free"), 9, 9)).run(pod("web-0", "m0", asking(1, 1)))
+	w.Quotas = map[string][]snapshot.Quota{"app": {quota("few", nil, of("pods", 2, 3))}}
+	if out := (rollout{world: w, old: []string{"m0"}}).simulate(); out.Refused != exactly(1) {
+		t.Errorf("a quota of which more is used than it allows: %v are refused", out.Refused)
+	}
+}

@@ -186,12 +186,7 @@ func Join(outcomes ...*Outcome) *Outcome {
 		for pod, always := range o.Gone {
 			out.Gone[pod] = out.Gone[pod] || always
 		}
-		out.UnknownQuotas, out.UnknownClasses = out.UnknownQuotas || o.UnknownQuotas, out.UnknownClasses || o.UnknownClasses
-		out.UnmodelledQuotas = append(out.UnmodelledQuotas, o.UnmodelledQuotas...)
-		out.UnknownRanges = out.UnknownRanges || o.UnknownRanges
-		out.UnknownVolumeLimits = out.UnknownVolumeLimits || o.UnknownVolumeLimits
-		out.UnmodelledRanges = append(out.UnmodelledRanges, o.UnmodelledRanges...)
-		out.UnmodelledStorage = append(out.UnmodelledStorage, o.UnmodelledStorage...)
+		out.unmodelled(o)
 		out.Victims = append(out.Victims, o.Victims...)
 		out.Unread = append(out.Unread, o.Unread...)
 		maps.Copy(out.groups, o.groups)
@@ -204,11 +199,19 @@ func Join(outcomes ...*Outcome) *Outcome {
 			out.Workloads = append(out.Workloads, o.Workloads[i])
 		}
 	}
-	for _, list := range []*[]string{&out.UnmodelledQuotas, &out.UnmodelledRanges, &out.UnmodelledStorage} {
+	return out
+}
+
+// unmodelled adds what another outcome does not know.
+func (o *Outcome) unmodelled(other *Outcome) {
+	o.UnknownQuotas, o.UnknownClasses = o.UnknownQuotas || other.UnknownQuotas, o.UnknownClasses || other.UnknownClasses
+	o.UnknownRanges, o.UnknownVolumeLimits = o.UnknownRanges || other.UnknownRanges, o.UnknownVolumeLimits || other.UnknownVolumeLimits
+	all := [][]string{other.UnmodelledQuotas, other.UnmodelledRanges, other.UnmodelledStorage}
+	for i, list := range []*[]string{&o.UnmodelledQuotas, &o.UnmodelledRanges, &o.UnmodelledStorage} {
+		*list = slices.Concat(*list, all[i])
 		slices.Sort(*list)
 		*list = slices.Compact(*list)
 	}
-	return out
 }
 
 // fewest notes how many orders were tried for the change that had time for the fewest.
@@ -222,8 +225,7 @@ func (o *Outcome) fewest(other *Outcome) {
 // Group is what becomes of the replacements of a workload's pods that nothing tells apart, since
 // every node answers them in the same way. The pod of an ordered StatefulSet has one of its own.
 type Group struct {
-	// Fate is Pending where none of them is placed in any order before nodes come, and Fits where all are in every one, some of
-	// them maybe later.
+	// Fate is Pending where none of them is placed in any order before nodes come, and Fits where all are in every one.
 	Fate Fate
 	// Reason, Refusal, Awaits and Arriving are as those of a WorkloadOutcome.
 	Reason   string
@@ -259,7 +261,7 @@ func (g *Group) AllAgain() bool { return g.allAgain.Min == g.size }
 // judge gives the group its word, once all orders have been tried.
 func (g *Group) judge() {
 	switch {
-	case g.all.Min == g.size, g.all.Max > 0 && g.Staying.Max == 0:
+	case g.all.Min == g.size:
 		g.Fate = Fits
 	case g.all.Max == 0:
 		g.Fate = Pending

@@ -59,6 +59,7 @@ func (t *stages) init(s *simulation) {
 		if p.drained && p.deleted {
 			for _, pod := range s.snapshot.Pods[p.node.Name] {
 				if at, leaves := s.evicted[pod]; leaves && at == TurnBegins(p.turn) {
+					s.evicted[pod] = TurnBegins(p.turn) + 1
 					t.leaving[int32(i)] = append(t.leaving[int32(i)], pod)
 				}
 			}
@@ -81,6 +82,7 @@ func (t *stages) init(s *simulation) {
 func (s *simulation) planStages(order int) {
 	t, places := &s.stages, s.places
 	t.moments, t.opened = t.moments[:0], math.MinInt64
+	clear(s.budgets.spent) // The change's own evictions come at other moments.
 	waves := int64(1)
 	if order/2%2 == 1 {
 		waves = mostWaves
@@ -195,18 +197,27 @@ func (s *simulation) leaveMachine(i int32, deleted bool) {
 			continue
 		}
 		s.remove(i, o)
-		r.node, r.created = -1, r.waiting
-		s.due(r, s.moment)
-		r.moves++
-		s.quotas.refund(s, o.pod)
-		s.used.release(r.binding)
-		r.binding, s.budgets.recovered = nil, nil
-		switch {
-		case o.pod.Controller == nil:
-			r.deleted = true
-		case s.fail(o.pod):
-			s.end(r)
-		}
+		s.moveOn(r)
 	}
 	s.endJobs()
+}
+
+// moveOn has a replacement created anew that was evicted once more. A pod that was Pending before has its quota already.
+func (s *simulation) moveOn(r *replacement) {
+	r.node = -1
+	s.due(r, s.moment)
+	r.moves++
+	s.used.release(r.binding)
+	r.binding, s.budgets.recovered = nil, nil
+	if !r.waiting {
+		r.created = false
+		s.quotas.refund(s, r.pod)
+	}
+	switch {
+	case r.pod.Controller == nil:
+		r.deleted = true
+		s.quotas.release(s, r.pod)
+	case s.fail(r.pod):
+		s.end(r)
+	}
 }

@@ -27,6 +27,8 @@ type Rollouts struct {
 	// preempt others.
 	Report  *eviction.Report
 	Preempt bool
+	// Further is how many workloads roll out beside the one of the first step.
+	Further int
 	of      func() rolled
 }
 
@@ -53,7 +55,12 @@ func (p Plan) Pins() ([]RolledWorkload, placement.Range) {
 // Restarts returns what becomes of the rollouts that add tolerations and no labels to require, or else of those that take
 // some away.
 func Restarts(s *snapshot.Snapshot, steps []Step, comparison eviction.Comparison) ([]RolledWorkload, placement.Range) {
-	out := rolls(s, steps, comparison, Step.restarts)
+	out := rolled{}
+	if at := slices.IndexFunc(steps, func(step Step) bool { return step.Rollouts != nil && step.restarts() }); at >= 0 {
+		out = steps[at].Rollouts.of()
+	} else {
+		out = rolls(s, steps, comparison, Step.restarts)
+	}
 	if len(out.workloads) == 0 {
 		out = rollsAfter(s, steps, comparison, Step.contracts)
 	}
@@ -80,14 +87,16 @@ func (o *order) beginThose(which func(Step) bool) {
 		return
 	}
 	var pods []*snapshot.Pod
+	workloads := 0
 	for _, step := range steps[first:] {
 		if which(step) {
 			pods = append(pods, step.Pods...)
+			workloads++
 		}
 	}
 	of := sync.OnceValue(func() rolled { return rolls(o.snapshot, steps, o.comparison, which) })
 	steps[first].Rollouts = &Rollouts{
-		Report: eviction.ReportOf(func() *placement.Outcome { return of().outcome }), Preempt: eviction.MayPreempt(o.snapshot, pods), of: of,
+		Report: eviction.ReportOf(func() *placement.Outcome { return of().outcome }), Preempt: eviction.MayPreempt(o.snapshot, pods), Further: workloads - 1, of: of,
 	}
 }
 

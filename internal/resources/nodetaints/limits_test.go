@@ -69,6 +69,18 @@ func TestNodeTaints_limitsCountWhatPreemptionEvictsElsewhere(t *testing.T) {
 	}
 }
 
+// Plans refuse what exceeds any limit.
+func TestNodeTaints_limitsCountPreemptedPodsOfEachKind(t *testing.T) {
+	t.Parallel()
+	acctest.OnFake(t, func(t *testing.T, c *acctest.Cluster) {
+		s, tf := newCrowded(t, c), terraform(t, c)
+		s.Calm()
+		s.Exceeded(t, func(evictions map[string]any) string {
+			return tf.Plan(t, newInstance(), s.config(t, evictions)).Diagnostics.Errors()
+		})
+	})
+}
+
 func TestNodeTaints_maxLostCountsPodsWithoutAController(t *testing.T) {
 	t.Parallel()
 	messages.Expect(t, "be lost, and max_lost allows")

@@ -46,6 +46,9 @@ func AboutRollout(done bool, step planner.Step) Subject {
 	}
 	slices.Sort(pins)
 	out := Subject{Verb: "add", What: "tolerations", Preposition: "to", Where: step.Workload.Title(), Instead: "Free room for the new pods first"}
+	if r := step.Rollouts; r != nil && r.Further > 0 {
+		out.Where += " and " + Count(r.Further, "other workload")
+	}
 	if done {
 		out.Verb = "Adding"
 	}
