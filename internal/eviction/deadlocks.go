@@ -208,6 +208,14 @@ func (h *heldByBudget) missing(r *Report) missing {
 	return out
 }
 
+// worst is how many do not run again in the worst order before the drain ends. Where last is set, new nodes come after that.
+func (m *missing) worst(last bool) int {
+	if last {
+		return m.mostHeld
+	}
+	return m.most
+}
+
 // deadlock compares how many pods are missing together with how many the PDB allows.
 func (h *heldByBudget) deadlock(r *Report, last bool) (Deadlock, bool) {
 	name, broken, all := fmt.Sprintf("PodDisruptionBudget %q", h.namespace+"/"+h.budget.Name), len(h.broken), len(h.pods)+len(h.unasked)
@@ -240,10 +248,7 @@ func (h *heldByBudget) deadlock(r *Report, last bool) (Deadlock, bool) {
 	}
 	gone := h.missing(r)
 	// Once pods exist that do not yet, more of the others may be unavailable.
-	may := gone.most
-	if last {
-		may = gone.mostHeld
-	}
+	may := gone.worst(last)
 	switch left, worst := most-broken, most-broken-len(h.later)-absent; {
 	case len(gone.gone) > left:
 		return Deadlock{Why: fmt.Sprintf("%s, and %d to be drained cannot run elsewhere (%s). The drain waits until they can, or until the PodDisruptionBudget allows more",
