@@ -60,7 +60,7 @@ func (c *Cluster) EditNode(ctx context.Context, name string, decide func(*snapsh
 	err := c.edits.inTurn(ctx, "nodes/"+name, func(conflicts int) error {
 		node, known := c.nodes.get(name)
 		if conflicts > 0 || !known {
-			fresh, err := c.readNode(ctx, name)
+			fresh, err := c.readNode(ctx, name, writing.do)
 			if err != nil {
 				return err
 			}
@@ -108,13 +108,13 @@ func (c *Cluster) PatchNodeLabels(ctx context.Context, node *snapshot.Node, chan
 // RereadNode reads a node past what is known. Errors: ErrNotFound, those of the
 // API server.
 func (c *Cluster) RereadNode(ctx context.Context, name string) (*snapshot.Node, error) {
-	return c.readNode(ctx, name)
+	return c.readNode(ctx, name, writing.do)
 }
 
-// readNode reads one node past the snapshot.
-func (c *Cluster) readNode(ctx context.Context, name string) (*snapshot.Node, error) {
+// readNode reads one node past the snapshot, and repeats that as such a policy does.
+func (c *Cluster) readNode(ctx context.Context, name string, policy func(context.Context, func(context.Context) error) error) (*snapshot.Node, error) {
 	var node *snapshot.Node
-	err := writing.do(ctx, bounded(func(ctx context.Context) error {
+	err := policy(ctx, bounded(func(ctx context.Context) error {
 		n, err := c.client.core.Nodes().Get(ctx, name, metav1.GetOptions{})
 		if err == nil {
 			node = slimNode(n)

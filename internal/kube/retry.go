@@ -35,7 +35,16 @@ var (
 // through it may be sent twice without harm: reads, and writes that carry a
 // resource version.
 func (p retryPolicy) do(ctx context.Context, request func(context.Context) error) error {
-	delay, troubled := p.first, false
+	return p.repeat(ctx, false, request)
+}
+
+// again is as do where other requests have been in trouble before: the API server may have just come up.
+func (p retryPolicy) again(ctx context.Context, request func(context.Context) error) error {
+	return p.repeat(ctx, true, request)
+}
+
+func (p retryPolicy) repeat(ctx context.Context, troubled bool, request func(context.Context) error) error {
+	delay := p.first
 	for try := 1; ; try++ {
 		err := request(ctx)
 		again := transient(err)

@@ -70,10 +70,11 @@ func (c *Cluster) Settle(ctx context.Context, written []*snapshot.Node, moment t
 	return out, context.Cause(ctx)
 }
 
-// reread reads nodes one by one. One that is gone is no error.
+// reread reads nodes one by one, since the watch does not come: it may be that the API server has restarted. One that is gone is no
+// error.
 func (c *Cluster) reread(ctx context.Context, nodes []*snapshot.Node) error {
 	for _, n := range nodes {
-		if _, err := c.readNode(ctx, n.Name); err != nil && !errors.Is(err, ErrNotFound) {
+		if _, err := c.readNode(ctx, n.Name, writing.again); err != nil && !errors.Is(err, ErrNotFound) {
 			return err
 		}
 	}

@@ -16,6 +16,7 @@ import (
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/taint"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/test/fakeapi"
 )
 
 func TestSettle(t *testing.T) {
@@ -96,6 +97,28 @@ func TestSettle(t *testing.T) {
 }
 
 // TestSettle_confirmsManyNodesByOneList: one request is enough for all of them.
+// TestSettle_outlastsAnAPIServerThatHasJustComeUp: it knows no rights yet, and the watch has not come.
+func TestSettle_outlastsAnAPIServerThatHasJustComeUp(t *testing.T) {
+	t.Parallel()
+	followed(t, oneNode(), func(t *testing.T, api *testServer, c *Cluster) {
+		api.holdBack("1", time.Hour)
+		written := tainted(t, c, "n1")
+		api.requests()
+		api.fault = func(r fakeapi.Request, _ int) fakeapi.Fault {
+			asked := 0
+			for _, one := range api.requests() {
+				if strings.HasPrefix(one, "GET n1") {
+					asked++
+				}
+			}
+			return map[bool]fakeapi.Fault{true: 403}[r.Resource == "nodes" && r.Name == "n1" && asked == 0]
+		}
+		if nodes, err := c.Settle(t.Context(), []*snapshot.Node{written}, 0); err != nil || len(nodes) != 1 {
+			t.Errorf("got %v, %v", nodes, err)
+		}
+	})
+}
+
 func TestSettle_confirmsManyNodesByOneList(t *testing.T) {
 	t.Parallel()
 	followed(t, []*corev1.Node{apiNode("n1"), apiNode("n2"), apiNode("n3")}, func(t *testing.T, api *testServer, c *Cluster) {
