@@ -96,7 +96,6 @@ func TestSettle(t *testing.T) {
 	}
 }
 
-// TestSettle_confirmsManyNodesByOneList: one request is enough for all of them.
 // TestSettle_outlastsAnAPIServerThatHasJustComeUp: it knows no rights yet, and the watch has not come.
 func TestSettle_outlastsAnAPIServerThatHasJustComeUp(t *testing.T) {
 	t.Parallel()
@@ -119,6 +118,7 @@ func TestSettle_outlastsAnAPIServerThatHasJustComeUp(t *testing.T) {
 	})
 }
 
+// TestSettle_confirmsManyNodesByOneList: one request is enough for all of them.
 func TestSettle_confirmsManyNodesByOneList(t *testing.T) {
 	t.Parallel()
 	followed(t, []*corev1.Node{apiNode("n1"), apiNode("n2"), apiNode("n3")}, func(t *testing.T, api *testServer, c *Cluster) {

@@ -21,7 +21,7 @@ import (
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/test/fakeapi"
 )
 
-// oneRefusal refuses one request of those that are made while it counts.
+// oneRefusal refuses one request of those that are made while it counts, and lastingly: each repetition, too, as missing rights do.
 type oneRefusal struct {
 	nth, seen int
 	refused   fakeapi.Request
@@ -39,7 +39,9 @@ func (f *oneRefusal) fault(r fakeapi.Request) fakeapi.Fault {
 		f.met[object] = true
 		return http.StatusConflict
 	}
-	if f.seen++; f.seen != f.nth {
+	repeated := r
+	repeated.Number = f.refused.Number
+	if f.seen++; f.seen != f.nth && (f.seen < f.nth || repeated != f.refused) {
 		return fakeapi.None
 	}
 	f.refused = r
