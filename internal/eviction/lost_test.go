@@ -163,7 +163,7 @@ func TestSimulate_aJobDeletesNoVictims(t *testing.T) {
 	if out := r.Outcome(); out.Preempted != number(2) || out.Lost != number(3) || out.Deleted != number(1) || out.Missing != number(0) || len(out.Victims) != 3 {
 		t.Errorf("%v are preempted, %v lost, %v missing: %+v", out.Preempted, out.Lost, out.Missing, out.Victims)
 	}
-	if got := outcomeOf(t, r.Outcome(), "batch").AllPending; got != number(0) {
+	if got := outcomeOf(t, r.Outcome(), "batch").AllMissing; got != number(0) {
 		t.Errorf("%v pods of the failed Job stay Pending", got)
 	}
 }

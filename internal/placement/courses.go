@@ -136,7 +136,7 @@ func (w *WorkloadOutcome) each(other *WorkloadOutcome, ranges ranging) {
 func (w *WorkloadOutcome) happened() []*Range { return []*Range{&w.Lost, &w.Deleted, &w.Preempted} }
 
 func (w *WorkloadOutcome) ended() []*Range {
-	return []*Range{&w.Placed, &w.Pending, &w.NotCreated, &w.Missing, &w.Refused, &w.Unplaced, &w.Again, &w.AllPending, &w.Delayed, &w.Moved, &w.Arriving, &w.Staying}
+	return []*Range{&w.Placed, &w.Pending, &w.NotCreated, &w.Missing, &w.Refused, &w.Unplaced, &w.Again, &w.AllMissing, &w.Delayed, &w.Moved, &w.Arriving, &w.Staying}
 }
 
 // count adds up what the workloads come to.

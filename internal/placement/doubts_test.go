@@ -246,7 +246,7 @@ func TestSimulate_podsOfAnOrderedStatefulSetWait(t *testing.T) {
 	// One that waited before, and that no node takes.
 	w = newWorld(having(node("n1"), 9, 9), having(node("n2"), 4, 4)).run(pod("db-1", "n1", ownedBy("StatefulSet", "db"), asking(1, 1)))
 	w.Waiting = []*snapshot.Pod{pod("db-0", "", ownedBy("StatefulSet", "db"), asking(8, 8), func(p *snapshot.Pod) { p.Ready = false })}
-	if got := New(w.Snapshot, gone("n1"), false).Simulate(w.ordered("n1"), Orders, 1).of(t, "db"); got.NotCreated != exactly(1) || got.AllPending != exactly(1) {
+	if got := New(w.Snapshot, gone("n1"), false).Simulate(w.ordered("n1"), Orders, 1).of(t, "db"); got.NotCreated != exactly(1) || got.AllMissing != exactly(2) {
 		t.Errorf("behind a Pending pod: %+v", got)
 	}
 	// Of several that are not ready the first one is named.

@@ -55,8 +55,8 @@ func TestPreemption_aBarePodIsGone(t *testing.T) {
 		s := newSimulation(New(w.Snapshot, gone("n1"), false), evicted)
 		s.try(Orders, 1)
 		one := s.workloads[s.workload(w.Waiting[0])]
-		if web := s.workloads[s.workload(evicted[0].Pod)]; one.AllPending != tt.want || web.Pending != exactly(0) {
-			t.Errorf("%s: %v are Pending, want %v; of web %v", name, one.AllPending, tt.want, web.Pending)
+		if web := s.workloads[s.workload(evicted[0].Pod)]; one.AllMissing != tt.want || web.Pending != exactly(0) {
+			t.Errorf("%s: %v are Pending, want %v; of web %v", name, one.AllMissing, tt.want, web.Pending)
 		}
 	}
 }

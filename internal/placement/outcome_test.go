@@ -56,8 +56,19 @@ func TestSimulate_countsPodsThatArePendingAnyway(t *testing.T) {
 	waits := other("waits", "", asking(2, 2))
 	waits.Controller = w.named(t, "web-0").Controller
 	w.Waiting = []*snapshot.Pod{waits}
-	if got := w.simulate().of(t, "web"); got.Pending != exactly(1) || got.AllPending != exactly(2) {
-		t.Errorf("pending %v, together with those before the change %v", got.Pending, got.AllPending)
+	if got := w.simulate().of(t, "web"); got.Pending != exactly(1) || got.AllMissing != exactly(2) {
+		t.Errorf("pending %v, together with those before the change %v", got.Pending, got.AllMissing)
+	}
+}
+
+func TestSimulate_oneOfTwoPodsOfAWorkloadIsPendingWhicheverItIs(t *testing.T) {
+	t.Parallel()
+	w := newWorld(having(node("n1"), 100, 100), having(node("n2"), 2, 2)).run(replicas("web", "n1", 1, asking(2, 2))...)
+	waits := other("waits", "", asking(2, 2))
+	waits.Controller = w.named(t, "web-0").Controller
+	w.Waiting = []*snapshot.Pod{waits}
+	if got := w.simulate().of(t, "web"); got.Missing != (Range{Max: 1}) || got.AllMissing != exactly(1) {
+		t.Errorf("%v are missing, together with those that were Pending before %v", got.Missing, got.AllMissing)
 	}
 }
 
@@ -128,17 +139,17 @@ func TestJoin_addsUpWhatEachChangeDoes(t *testing.T) {
 	refusal := &Refusal{}
 	all := func(n int) Range { return Range{n, n + 1} }
 	web := WorkloadOutcome{
-		WorkloadKey: key("web"), Placed: all(1), Pending: all(2), NotCreated: all(3), Missing: all(4), Refused: all(5), Unplaced: all(6), AllPending: all(7), Delayed: all(8), Preempted: all(9), Lost: all(1), JobFails: true, Arriving: all(1), Staying: all(2),
+		WorkloadKey: key("web"), Placed: all(1), Pending: all(2), NotCreated: all(3), Missing: all(4), Refused: all(5), Unplaced: all(6), AllMissing: all(7), Delayed: all(8), Preempted: all(9), Lost: all(1), JobFails: true, Arriving: all(1), Staying: all(2),
 		Proved: 1, Reason: "first", Brief: "1st", Awaits: []string{"MachineSet a"}, PolicyUnknown: true,
 	}
 	more := WorkloadOutcome{
-		WorkloadKey: key("web"), Placed: exactly(10), Pending: exactly(10), NotCreated: exactly(10), Missing: exactly(10), Refused: exactly(10), Unplaced: exactly(10), AllPending: exactly(10), Delayed: exactly(10), Preempted: exactly(10), Lost: exactly(10), Arriving: exactly(10), Staying: exactly(10),
+		WorkloadKey: key("web"), Placed: exactly(10), Pending: exactly(10), NotCreated: exactly(10), Missing: exactly(10), Refused: exactly(10), Unplaced: exactly(10), AllMissing: exactly(10), Delayed: exactly(10), Preempted: exactly(10), Lost: exactly(10), Arriving: exactly(10), Staying: exactly(10),
 		Proved: 10, Reason: "second", Brief: "2nd", Awaits: []string{"MachineSet b"}, Refusal: refusal,
 	}
 	fits := WorkloadOutcome{WorkloadKey: key("web"), Placed: exactly(1)}
 	alone := WorkloadOutcome{WorkloadKey: key("db"), Pending: exactly(1), Reason: "db"}
 	sum := WorkloadOutcome{
-		WorkloadKey: key("web"), Placed: all(11), Pending: all(12), NotCreated: all(13), Missing: all(14), Refused: all(15), Unplaced: all(16), AllPending: all(17), Delayed: all(18), Preempted: all(19), Lost: all(11), JobFails: true, Arriving: all(11), Staying: all(12),
+		WorkloadKey: key("web"), Placed: all(11), Pending: all(12), NotCreated: all(13), Missing: all(14), Refused: all(15), Unplaced: all(16), AllMissing: all(17), Delayed: all(18), Preempted: all(19), Lost: all(11), JobFails: true, Arriving: all(11), Staying: all(12),
 		Proved: 11, Reason: "first", Brief: "1st", Awaits: []string{"MachineSet a"}, PolicyUnknown: true, Refusal: refusal,
 	}
 	pod, db := &snapshot.Pod{Name: "web-0"}, &snapshot.Pod{Name: "db-0"}

@@ -307,9 +307,9 @@ type WorkloadOutcome struct {
 	// preemption.
 	Lost, Deleted Range
 	JobFails      bool
-	// AllPending counts beside the Pending replacements the pods that were Pending before and still
-	// are.
-	AllPending Range
+	// AllMissing counts beside the Missing ones the pods that were Pending before and still are: within a workload, which of them finds
+	// room is often chance, and their sum is not.
+	AllMissing Range
 	// Delayed counts those of the placed ones that are Pending until the seconds of other pods
 	// have run out, or until pods are gone that are terminating already.
 	Delayed Range
@@ -337,7 +337,7 @@ type WorkloadOutcome struct {
 // join adds what another change does to the workload.
 func (w *WorkloadOutcome) join(other *WorkloadOutcome) {
 	w.Placed, w.Pending, w.NotCreated = w.Placed.Plus(other.Placed), w.Pending.Plus(other.Pending), w.NotCreated.Plus(other.NotCreated)
-	w.Missing, w.AllPending, w.Delayed, w.Preempted = w.Missing.Plus(other.Missing), w.AllPending.Plus(other.AllPending), w.Delayed.Plus(other.Delayed), w.Preempted.Plus(other.Preempted)
+	w.Missing, w.AllMissing, w.Delayed, w.Preempted = w.Missing.Plus(other.Missing), w.AllMissing.Plus(other.AllMissing), w.Delayed.Plus(other.Delayed), w.Preempted.Plus(other.Preempted)
 	w.Proved += other.Proved
 	w.Moved = w.Moved.Plus(other.Moved)
 	w.Arriving, w.Staying = w.Arriving.Plus(other.Arriving), w.Staying.Plus(other.Staying)

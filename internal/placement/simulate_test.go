@@ -96,7 +96,7 @@ func TestSimulate_tenPodsAndRoomForOne(t *testing.T) {
 	w := newWorld(having(node("n1"), 100, 100), having(node("n2"), 1, 1)).run(replicas("web", "n1", 10, asking(1, 1))...)
 	got := w.simulate().of(t, "web")
 	want := WorkloadOutcome{
-		WorkloadKey: got.WorkloadKey, Placed: exactly(1), Pending: exactly(9), Missing: exactly(9), Staying: exactly(9), Unplaced: exactly(9), AllPending: exactly(9), Proved: 9,
+		WorkloadKey: got.WorkloadKey, Placed: exactly(1), Pending: exactly(9), Missing: exactly(9), Staying: exactly(9), Unplaced: exactly(9), AllMissing: exactly(9), Proved: 9,
 		Reason: "1 is tainted gone:NoExecute, 1 lacks memory (needs 1Gi, none free)", Brief: "1 taint, 1 memory",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -158,7 +158,7 @@ func TestSimulate_podsThatWaitCompete(t *testing.T) {
 		t.Error("a pod behind a scheduling gate takes room")
 	}
 	waits.Controller, waits.Gated = w.named(t, "web-0").Controller, false
-	if got := w.simulate().of(t, "web"); got.Pending != exactly(1) || got.AllPending != exactly(1) {
+	if got := w.simulate().of(t, "web"); got.Pending != exactly(1) || got.AllMissing != exactly(1) {
 		t.Errorf("beside one of its own that waits: %+v", got)
 	}
 	waits.Demand.Priority, waits.Controller = 0, nil

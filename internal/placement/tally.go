@@ -87,7 +87,7 @@ func (s *simulation) collect(out *Outcome, victims map[*snapshot.Pod]int) {
 		w.Missing.add(w.missing, first)
 		w.Refused.add(w.refused, first)
 		w.Unplaced.add(w.missing-w.refused, first)
-		w.AllPending.add(w.pending+w.waiting, first)
+		w.AllMissing.add(w.missing+w.waiting, first)
 		w.Delayed.add(w.delayed, first)
 		w.Preempted.add(w.preempted, first)
 		w.Deleted.add(w.deleted, first)

@@ -234,12 +234,6 @@ func (p *places) missing(name string, pending map[string]int) int {
 	return max(0, pending[name]+int(p.before[name]-p.there[name]))
 }
 
-// missingOf is the prediction of that: those that were Pending before and still are count as well.
-func missingOf(w *placement.WorkloadOutcome) placement.Range {
-	least, most := w.AllPending.Min-w.Pending.Min, w.AllPending.Max-w.Pending.Max
-	return placement.Range{Min: w.Missing.Min + min(least, most), Max: w.Missing.Max + max(least, most)}
-}
-
 // classOf is the kind of a workload, and whether a quota limits it.
 func (p *places) classOf(name string) string {
 	if p.quota {

@@ -357,7 +357,7 @@ func (p *places) compare(out *placement.Outcome, pending map[string]int) {
 		if w.Namespace != p.namespace || failed[w.Name] {
 			continue
 		}
-		n, predicted := p.missing(w.Name, pending), missingOf(w)
+		n, predicted := p.missing(w.Name, pending), w.AllMissing
 		total, said = total+n, said+predicted.Min+predicted.Max
 		p.tally.add(p.classOf(w.Name), w, n, predicted, out.Certain)
 		if out.Certain || w.Proved > 0 {

@@ -75,7 +75,7 @@ func again(t *testing.T, c *acctest.Cluster, seed int) (said map[string]placemen
 	out, pending := original.run()
 	for i := range out.Workloads {
 		if w := &out.Workloads[i]; w.Namespace == original.namespace {
-			said[w.Name], seen[w.Name] = missingOf(w), []int{original.missing(w.Name, pending)}
+			said[w.Name], seen[w.Name] = w.AllMissing, []int{original.missing(w.Name, pending)}
 			t.Log(original.named(w.Name))
 		}
 	}
