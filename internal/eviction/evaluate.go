@@ -250,7 +250,7 @@ func (e *evaluation) consequences(v *PodVerdict, s *snapshot.Scheduling) {
 // placement reports what a change does to pods that stay: those that could not
 // be put there again, by the taints that the change brings.
 func (e *evaluation) placement(v *PodVerdict, node changedNode, s *snapshot.Scheduling) {
-	if v.Pod.Completed || v.Pod.Mirror {
+	if v.Pod.Completed || v.Pod.Mirror || v.Pod.NamesNode {
 		return
 	}
 	gate := e.comparison == ComparisonOn

@@ -29,6 +29,8 @@ type kept struct {
 	// keys, where there are any, are what the first field of the message may hold: the others of a map,
 	// or of a list with types, are dropped.
 	keys []string
+	// text, where there is any, is what the message contains: others are dropped.
+	text string
 	// filled is set where a message is dropped of which nothing is left.
 	filled bool
 }
@@ -59,10 +61,24 @@ func (f *fields) only(number protowire.Number, inner *fields, keys ...string) *f
 	return f
 }
 
+// and returns a copy, to add more fields to.
+func (f *fields) and() *fields {
+	out := *f
+	return &out
+}
+
+// containing adds the messages of a list that contain a text.
+func (f *fields) containing(number protowire.Number, inner *fields, text string) *fields {
+	f[number] = &kept{fields: inner, text: text}
+	return f
+}
+
 var (
 	// namespace, name, uid, resourceVersion, generation, creationTimestamp, deletionTimestamp, deletionGracePeriodSeconds,
 	// labels, ownerReferences; two of the annotations.
-	metaFields = whole(1, 3, 5, 6, 7, 8, 9, 10, 11, 13).only(12, whole(1, 2), corev1.MirrorPodAnnotationKey, snapshot.LimitRangerAnnotation)
+	recordedMeta = whole(1, 3, 5, 6, 7, 8, 9, 10, 11, 13).only(12, whole(1, 2), corev1.MirrorPodAnnotationKey, snapshot.LimitRangerAnnotation)
+	// The fieldsV1 of managedFields that set nodeName, in addition. Others are large, and recordings have none: they name what the pod's fields are.
+	metaFields = recordedMeta.and().containing(17, whole(7), managedNodeName)
 	// requests.
 	resourceFields = whole(2)
 	// name, ports, restartPolicy; limits and requests of resources.
@@ -84,7 +100,7 @@ var (
 	statusFields = whole(1, 7, 11, 18, 19, 20).only(2, whole(1, 2, 5), string(corev1.PodReady), string(corev1.PodResizePending)).
 			with(8, containerStatusFields).with(10, containerStatusFields)
 
-	podFields, recordedPod = whole().with(1, metaFields).with(2, specFields).with(3, statusFields), whole().with(1, metaFields).with(2, recordedSpec).with(3, statusFields)
+	podFields, recordedPod = whole().with(1, metaFields).with(2, specFields).with(3, statusFields), whole().with(1, recordedMeta).with(2, recordedSpec).with(3, statusFields)
 )
 
 func specWith(volumes *fields) *fields {
@@ -174,7 +190,7 @@ func (f *fields) filter(b []byte) (size int, err error) {
 			size += copy(b[size:], field)
 			continue
 		}
-		if len(of.keys) > 0 && !of.names(content) {
+		if len(of.keys) > 0 && !of.names(content) || !bytes.Contains(content, []byte(of.text)) {
 			continue
 		}
 		inner, err := of.fields.filter(content)

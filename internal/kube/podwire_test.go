@@ -71,6 +71,10 @@ func randomPod(seed uint64) *corev1.Pod {
 	if random.IntN(4) == 0 {
 		p.Status.StartTime = nil
 	}
+	if random.IntN(4) == 0 {
+		p.ManagedFields = append(p.ManagedFields, metav1.ManagedFieldsEntry{FieldsV1: metav1.NewFieldsV1(`{"f:spec":{"f:nodeName":{}}}`)})
+		p.OwnerReferences = []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "ReplicaSet", Name: "web", Controller: new(true)}}
+	}
 	if random.IntN(2) == 0 {
 		p.Annotations = map[string]string{"other": "x", corev1.MirrorPodAnnotationKey: "y"}
 		if len(p.Spec.Containers) > 0 {

@@ -4,6 +4,7 @@
 package kube
 
 import (
+	"bytes"
 	"encoding/binary"
 	"maps"
 	"math"
@@ -125,8 +126,15 @@ func (s *slimmer) own(one *snapshot.Pod, p *corev1.Pod) *snapshot.Pod {
 	one.Controller, one.Labels, one.Since = s.controller(metav1.GetControllerOfNoCopy(p)), s.labelsOf(p.Labels), since(p)
 	one.Terminating, one.Overdue = p.DeletionTimestamp != nil, beyondGrace(p)
 	_, one.Mirror = p.Annotations[corev1.MirrorPodAnnotationKey]
+	one.NamesNode = one.Controller.Copies() && slices.ContainsFunc(p.ManagedFields, func(e metav1.ManagedFieldsEntry) bool {
+		return e.FieldsV1 != nil && bytes.Contains(e.FieldsV1.GetRawBytes(), []byte(managedNodeName))
+	})
 	return one
 }
+
+// managedNodeName is in the managedFields of pods whose creator has chosen their node. The scheduler's choice is not
+// (k8s.io/kubernetes v1.37.2 pkg/registry/core/pod/storage/storage.go, setPodNodeAndMetadata: it updates no managedFields).
+const managedNodeName = `"f:nodeName"`
 
 // beyondGrace reports whether ResourceQuotas no longer count a pod because it should be gone. The deletion
 // timestamp includes the grace period, which is added once more

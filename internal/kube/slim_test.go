@@ -4,6 +4,7 @@
 package kube
 
 import (
+	"bytes"
 	"math"
 	"slices"
 	"testing"
@@ -130,6 +131,47 @@ func TestSlimPod_gracePeriods(t *testing.T) {
 	} {
 		if got := newSlimmer().pod(&corev1.Pod{Spec: corev1.PodSpec{TerminationGracePeriodSeconds: tt.seconds}}).Grace; got != tt.want {
 			t.Errorf("%s: %d, want %d", name, got, tt.want)
+		}
+	}
+}
+
+// A recording has no managedFields: its pods seem to be the scheduler's.
+func TestSlimPod_whoseTemplateNamesItsNode(t *testing.T) {
+	t.Parallel()
+	chosen, bound := `{"f:spec":{"f:containers":{},"f:nodeName":{}}}`, `{"f:spec":{"f:containers":{}}}`
+	for name, tt := range map[string]struct {
+		apiVersion, kind, manager, fields string
+		want                              bool
+	}{
+		"of a ReplicaSet":               {"apps/v1", "ReplicaSet", "kube-controller-manager", chosen, true},
+		"of a StatefulSet":              {"apps/v1", "StatefulSet", "kube-controller-manager", chosen, true},
+		"of a Job":                      {"batch/v1", "Job", "kube-controller-manager", chosen, true},
+		"of a ReplicationController":    {"v1", "ReplicationController", "kube-controller-manager", chosen, true},
+		"that the scheduler has placed": {"apps/v1", "ReplicaSet", "kube-controller-manager", bound, false},
+		"the name of a manager":         {"apps/v1", "ReplicaSet", managedNodeName, bound, false},
+		"of a DaemonSet":                {"apps/v1", "DaemonSet", "kube-controller-manager", chosen, false},
+		"of another API":                {"example.com/v1", "ReplicaSet", "manager", chosen, false},
+	} {
+		p := &corev1.Pod{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Pod"}, ObjectMeta: metav1.ObjectMeta{
+			Name: "web-0", OwnerReferences: []metav1.OwnerReference{{APIVersion: tt.apiVersion, Kind: tt.kind, Name: "web", Controller: new(true)}},
+			ManagedFields: []metav1.ManagedFieldsEntry{{Manager: tt.manager, FieldsV1: metav1.NewFieldsV1(tt.fields)}},
+		}, Spec: corev1.PodSpec{NodeName: "n1"}}
+		if got := newSlimmer().pod(p).NamesNode; got != tt.want {
+			t.Errorf("%s: %t", name, got)
+		}
+		if pods, _, ok := read(encoded(t, p)); !ok || pods[0].NamesNode != tt.want {
+			t.Errorf("%s, without unneeded fields: %t", name, pods[0].NamesNode)
+		}
+		list := encoded(t, &corev1.PodList{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "PodList"}, Items: []corev1.Pod{*p, {}}})
+		if pods, _, ok := read(list); !ok || pods[0].NamesNode != tt.want || pods[1].NamesNode {
+			t.Errorf("%s, in a list: %t", name, pods[0].NamesNode)
+		}
+		whole, err := p.Marshal()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if kept, err := ReducedPod(whole); err != nil || bytes.Contains(kept, []byte(managedNodeName)) {
+			t.Errorf("%s: a recording keeps managedFields: %v", name, err)
 		}
 	}
 }

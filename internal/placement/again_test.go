@@ -115,3 +115,42 @@ func TestSimulate_tellsDrainedNodesFromThoseThatEvictAgain(t *testing.T) {
 		}
 	}
 }
+
+// A template that names its node (spec.nodeName) has its pods there again, whatever room others have: the scheduler sees none of them.
+func TestSimulate_aTemplateThatNamesItsNodeReturnsItsPods(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		change Scenario
+		again  Range
+		is     Returns
+	}{
+		"a NoExecute taint":   {change: tainting("n1", "gone:NoExecute"), again: exactly(2), is: Returns{Named: true}},
+		"a NoSchedule taint":  {change: tainting("n1", "gone:NoSchedule")},
+		"a drain":             {change: Scenario{Drained: map[string]bool{"n1": true}}, again: exactly(2), is: Returns{Named: true, OnDrained: true}},
+		"a cordon, beside it": {change: Scenario{Closed: map[string]bool{"n1": true}}},
+	} {
+		w := newWorld(having(node("n1"), 1, 1), having(node("n2"), 4, 4)).run(replicas("web", "n1", 2, asking(1, 1), namesNode, priority(10))...).
+			run(replicas("low", "n2", 4, asking(1, 1))...)
+		out := New(w.Snapshot, tt.change, false).Simulate(w.evictAll("n1"), Orders, 1)
+		web, group := out.of(t, "web"), out.Of(w.named(t, "web-0"))
+		if web.Again != tt.again || out.Again != tt.again || web.Placed != exactly(2) || out.Preempted != (Range{}) {
+			t.Errorf("%s: again %v, placed %v, preempted %v", name, web.Again, web.Placed, out.Preempted)
+		}
+		if web.Returns != tt.is || group.Returns != tt.is || out.Returns != tt.is {
+			t.Errorf("%s: %v, %v of the workload, %v of all", name, group.Returns, web.Returns, out.Returns)
+		}
+	}
+}
+
+// Pods whose node is gone are created, and the pod garbage collector deletes them (podgc/gc_controller.go, gcOrphaned).
+func TestSimulate_aTemplateThatNamesADeletedNodeRunsNoPod(t *testing.T) {
+	t.Parallel()
+	w := newWorld(node("n1"), node("n2")).run(replicas("web", "n1", 2, namesNode)...)
+	on := map[string]bool{"n1": true}
+	out := New(w.Snapshot, Scenario{Drained: on, Closed: on, Deleted: on}, false).Simulate(w.evictAll("n1"), Orders, 1)
+	if web := out.of(t, "web"); web.Pending != exactly(2) || web.Reason != "its template names node n1, which is deleted" {
+		t.Errorf("pending %v: %s", web.Pending, web.Reason)
+	}
+}
+
+func namesNode(p *snapshot.Pod) { p.NamesNode = true }

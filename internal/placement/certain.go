@@ -101,14 +101,14 @@ func (r *replacement) independent() bool {
 
 // independent reports whether requests and what nodes are alone decide which nodes take pods of a class.
 func (c *class) independent() bool {
-	return c.podRules == nil && c.needs.empty() && c.attached == nil && c.search.open == nil
+	return c.named == nil && c.podRules == nil && c.needs.empty() && c.attached == nil && c.search.open == nil
 }
 
 // mayReturn reports whether pods of a class find a node that evicts them again, or that is drained: how many do is a matter
 // of the order.
 func (s *simulation) mayReturn(c *class) bool {
 	for i, p := range s.places {
-		if s.empties(p, c.scheduling.Tolerations) && s.static(c.search, int32(i)) {
+		if s.empties(p, c) && s.static(c.search, int32(i)) {
 			return true
 		}
 	}

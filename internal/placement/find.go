@@ -25,6 +25,8 @@ type classKey struct {
 	claims string
 	// attached are the CSI volumes.
 	attached *attached
+	// node is the one that the template names, "" for none.
+	node string
 }
 
 // class is the pods that every node answers in the same way.
@@ -36,6 +38,8 @@ type class struct {
 	attached   *attached
 	// podRules are what relates it to other pods, nil for nothing.
 	podRules *podRules
+	// named is the node that the template names, nil for none: no scheduler decides where its pods go.
+	named *place
 	// forbidden is why the namespace allows no such pod, nil where it does.
 	forbidden *Refusal
 	// plain is set where CPU, memory, local storage and places for pods alone decide which nodes take it.
@@ -55,9 +59,12 @@ func (s *simulation) classOf(pod *snapshot.Pod, scheduling *snapshot.Scheduling,
 	if key.rules != nil || s.rules.any() {
 		key.namespace, key.labels = pod.Namespace, pointer(pod.Labels)
 	}
+	if pod.NamesNode {
+		key.node = pod.Node
+	}
 	c, known := s.classes[key]
 	if !known {
-		c = &class{search: key.search, scheduling: scheduling, demand: key.demand, attached: key.attached}
+		c = &class{search: key.search, scheduling: scheduling, demand: key.demand, attached: key.attached, named: s.byName[key.node]}
 		if pod.Rules != nil {
 			c.needs = holdings{pod.Rules.Ports, pod.Rules.Disks}
 		}
@@ -202,6 +209,10 @@ func (s *simulation) stuck(r *replacement) *stuck {
 	if c.stuck != nil {
 		return c.stuck
 	}
+	if c.named != nil {
+		c.stuck = &stuck{reason: "its template names node " + c.named.node.Name + ", which is deleted", brief: "template names its node"}
+		return c.stuck
+	}
 	all := s.obstacles(c)
 	c.stuck = &stuck{brief: briefly(all)}
 	volumes := s.snapshot.VolumesOf(r.pod)
@@ -261,6 +272,10 @@ func (s *simulation) wouldScore() int {
 // decide as well.
 func (s *simulation) find(r *replacement) (int32, bool) {
 	c, chance := r.class, s.chance.of(ofNodes, r.name)
+	if c.named != nil {
+		i := int32(c.named.index) //nolint:gosec // A cluster has no two thousand million nodes.
+		return i, s.stages.there(i, s.moment)
+	}
 	if s.again(c, c.failed) || c.plain && s.tooMuch(c) {
 		return -1, false
 	}

@@ -58,7 +58,8 @@ func (s *simulation) try(orders int, seed uint64) *Outcome {
 func (s *simulation) workloadsOf(out *Outcome) {
 	for _, w := range s.workloads {
 		if w.seen {
-			out.Workloads, out.OnDrained = append(out.Workloads, w.WorkloadOutcome), out.OnDrained || w.OnDrained
+			out.Workloads = append(out.Workloads, w.WorkloadOutcome)
+			out.Returns.add(w.Returns)
 		}
 	}
 	slices.SortFunc(out.Workloads, func(a, b WorkloadOutcome) int { return a.Compare(b.WorkloadKey) })

@@ -26,7 +26,7 @@ type candidate struct {
 // there immediately: the scheduler nominates the node and keeps the room for it.
 func (s *simulation) preempt(r *replacement) (int32, bool) {
 	c := r.class
-	if c.demand.Patient || r.foreign() || s.again(c, c.hopeless) || s.exhausted() {
+	if c.demand.Patient || c.named != nil || r.foreign() || s.again(c, c.hopeless) || s.exhausted() {
 		return -1, false
 	}
 	chance := s.chance.of(ofVictims, r.name)

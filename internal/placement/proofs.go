@@ -25,7 +25,7 @@ func (s *simulation) prove() {
 	}
 	kinds := map[kind][]*replacement{}
 	for _, r := range s.replacements[:s.fixed] {
-		if !r.waiting && !r.undecided && !r.successor && !r.elsewhere && r.set == nil && r.class.forbidden == nil && !r.class.demand.Resized && s.failures.lost[r.pod] == 0 && !s.limited(r.pod) {
+		if !r.waiting && !r.undecided && !r.successor && !r.elsewhere && r.set == nil && r.class.forbidden == nil && r.class.named == nil && !r.class.demand.Resized && s.failures.lost[r.pod] == 0 && !s.limited(r.pod) {
 			key := kind{resultKey{r.class.search, r.class.demand}, r.pod.Rules}
 			kinds[key] = append(kinds[key], r)
 		}

@@ -84,8 +84,8 @@ type Outcome struct {
 	// Refused counts the latter alone, and Unplaced the Missing ones without them. Again counts the Placed
 	// and the Arriving ones whose node evicts them again, since they tolerate a taint of it for some seconds only, or is drained.
 	Placed, Pending, NotCreated, Missing, Refused, Unplaced, Preempted, Again Range
-	// OnDrained is set where some of the Again ones are on drained nodes in some order.
-	OnDrained bool
+	// Returns is why some of the Again ones return to their nodes in some order.
+	Returns
 	// Arriving counts the Missing pods that nodes take which the change brings, once these are there, and Staying the others.
 	Arriving, Staying Range
 	// Lost counts the pods that nothing recreates because of preemption: victims without a controller or with one that may
@@ -180,7 +180,7 @@ func Join(outcomes ...*Outcome) *Outcome {
 		out.Placed, out.Pending, out.NotCreated = out.Placed.Plus(o.Placed), out.Pending.Plus(o.Pending), out.NotCreated.Plus(o.NotCreated)
 		out.Missing, out.Preempted = out.Missing.Plus(o.Missing), out.Preempted.Plus(o.Preempted)
 		out.Refused, out.Unplaced, out.Again = out.Refused.Plus(o.Refused), out.Unplaced.Plus(o.Unplaced), out.Again.Plus(o.Again)
-		out.OnDrained = out.OnDrained || o.OnDrained
+		out.Returns.add(o.Returns)
 		out.Arriving, out.Staying = out.Arriving.Plus(o.Arriving), out.Staying.Plus(o.Staying)
 		out.Lost, out.Deleted, out.UnreadJobs = out.Lost.Plus(o.Lost), out.Deleted.Plus(o.Deleted), out.UnreadJobs || o.UnreadJobs
 		for pod, always := range o.Gone {
@@ -242,8 +242,8 @@ type Group struct {
 	PolicyUnknown bool
 	// UnknownVolumes is set where nothing is known of the volumes of a generic ephemeral one.
 	UnknownVolumes bool
-	// OnDrained is that of an Outcome.
-	OnDrained bool
+	// Returns is that of an Outcome.
+	Returns
 
 	size, placed, again, lost, arriving, brought int
 	all, allAgain, allLost                       Range
@@ -301,8 +301,8 @@ type WorkloadOutcome struct {
 	Placed, Pending, NotCreated Range
 	// Missing, Refused, Unplaced and Again count as those of an Outcome do.
 	Missing, Refused, Unplaced, Again Range
-	// OnDrained is that of an Outcome.
-	OnDrained bool
+	// Returns is that of an Outcome.
+	Returns
 	// Lost and Deleted count as those of an Outcome do, JobFails is set where some of them are those of a Job that fails by
 	// preemption.
 	Lost, Deleted Range
@@ -341,7 +341,8 @@ func (w *WorkloadOutcome) join(other *WorkloadOutcome) {
 	w.Proved += other.Proved
 	w.Moved = w.Moved.Plus(other.Moved)
 	w.Arriving, w.Staying = w.Arriving.Plus(other.Arriving), w.Staying.Plus(other.Staying)
-	w.PolicyUnknown, w.OnDrained = w.PolicyUnknown || other.PolicyUnknown, w.OnDrained || other.OnDrained
+	w.PolicyUnknown = w.PolicyUnknown || other.PolicyUnknown
+	w.Returns.add(other.Returns)
 	w.Refused, w.Unplaced, w.Refusal = w.Refused.Plus(other.Refused), w.Unplaced.Plus(other.Unplaced), cmp.Or(w.Refusal, other.Refusal)
 	w.Again, w.Lost, w.Deleted, w.JobFails = w.Again.Plus(other.Again), w.Lost.Plus(other.Lost), w.Deleted.Plus(other.Deleted), w.JobFails || other.JobFails
 	if w.Reason == "" {

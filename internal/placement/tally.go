@@ -266,27 +266,28 @@ func (s *simulation) countPlaced(r *replacement, w *tally) {
 // countAgain counts a replacement whose node evicts it again.
 func (s *simulation) countAgain(r *replacement, w *tally) {
 	node := s.places[r.node]
-	if !s.empties(node, r.class.scheduling.Tolerations) {
+	if !s.empties(node, r.class) {
 		return
 	}
 	w.again++
-	w.OnDrained = w.OnDrained || node.drained
+	is := Returns{OnDrained: node.drained, Tolerating: r.class.named == nil, Named: r.class.named != nil}
+	w.Returns.add(is)
 	if r.group != nil {
 		r.group.again++
-		r.group.OnDrained = r.group.OnDrained || node.drained
+		r.group.Returns.add(is)
 	}
 }
 
 // empties reports whether a node that takes pods is to have none of them. It evicts them after some seconds: the scheduler does not
 // look at these (k8s.io/kubernetes v1.37.2 pkg/scheduler/framework/plugins/tainttoleration/taint_toleration.go,
 // Filter), and the taint-eviction controller does (pkg/controller/tainteviction/taint_eviction.go, processPodOnNode). Or it is
-// drained, and they tolerate its cordon: a drain evicts the pods that it finds, once.
-func (f *Finder) empties(p *place, tolerations []corev1.Toleration) bool {
+// drained, and they tolerate its cordon: a drain evicts the pods that it finds, once. Where the template names the node, they need to tolerate nothing.
+func (f *Finder) empties(p *place, c *class) bool {
 	if p.drained {
 		return true
 	}
 	for i := range p.after {
-		if lasts := toleration.Lasts(tolerations, p.after[i], f.comparison); lasts != toleration.Forever && lasts != toleration.Untolerated {
+		if lasts := toleration.Lasts(c.scheduling.Tolerations, p.after[i], f.comparison); lasts != toleration.Forever && (lasts != toleration.Untolerated || c.named != nil && p.after[i].Effect == corev1.TaintEffectNoExecute) {
 			return true
 		}
 	}

@@ -155,6 +155,9 @@ type Pod struct {
 	Ephemeral bool
 	// Inline is set for inline volumes that CSI drivers attach.
 	Inline bool
+	// NamesNode is set where the pod template names the node (spec.nodeName): the scheduler places no pod of it, and each new
+	// one is on that node again.
+	NamesNode bool
 	// Gated is set while scheduling gates keep the scheduler from looking at the pod.
 	Gated bool
 	// Grace is how many seconds the pod may take to end once it is deleted (terminationGracePeriodSeconds).
@@ -206,6 +209,11 @@ func (o Owner) DaemonSet() bool {
 // pkg/controller/statefulset/stateful_set_control.go, processReplica).
 func (o Owner) StatefulSet() bool {
 	return (o.Group == appsv1.GroupName || o.Group == "apps.kruise.io") && o.Kind == "StatefulSet"
+}
+
+// Copies reports whether the controller is one of Kubernetes that creates all of its pods from one template, on any node.
+func (c *Controller) Copies() bool {
+	return c != nil && (c.Group == appsv1.GroupName && (c.Kind == "ReplicaSet" || c.Kind == "StatefulSet") || c.Job() || c.Group == "" && c.Kind == "ReplicationController")
 }
 
 // Job reports whether the owner is a Job of Kubernetes.

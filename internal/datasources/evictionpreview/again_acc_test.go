@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/acctest"
@@ -39,8 +40,35 @@ func TestAccEvictionPreview_aTolerationForSecondsEvictsRepeatedly(t *testing.T) 
 	}
 	d := tf.Settle(t, &acctest.Instance{Type: "kubetaint_node_taints"}, map[string]any{"node_name": m.from, "taints": acctest.Objects(t, "leaving:NoExecute")})
 	acctest.WantAll(t, d.Warnings(), "evicts 1 pod: 1 evicted repeatedly", "AGAIN 1  Deployment "+m.namespace+"/web", "recreated on a tainted node", "untolerated NoSchedule taint")
+	m.seesThree()
+}
+
+// A template with spec.nodeName needs no scheduler: no taint keeps its pods away, though another node has room.
+func TestAccEvictionPreview_aTemplateThatNamesItsNodeReturnsItsPods(t *testing.T) {
+	t.Parallel()
+	m := newMove(t)
+	m.c.Deployment(t, m.namespace, "web", 1, func(s *corev1.PodSpec) { s.NodeName = m.from })
+	m.running(1)
+	tf := &acctest.Terraform{Provider: m.c.Provider(t)}
+	tainting := map[string]any{"node_name": m.from, "taints": acctest.Objects(t, "leaving:NoExecute leaving:NoSchedule")}
+	preview, d := tf.Data(t, "kubetaint_eviction_preview", tainting)
+	if summary := preview["summary"].(map[string]any); d.Errors() != "" || summary["evicted_again"] != int64(1) || summary["pending"] != int64(0) {
+		t.Fatalf("%s: %v", d.Errors(), summary)
+	}
+	d = tf.Settle(t, &acctest.Instance{Type: "kubetaint_node_taints"}, tainting)
+	acctest.WantAll(t, d.Warnings(), "evicts 1 pod: 1 evicted repeatedly", "AGAIN 1  Deployment "+m.namespace+"/web", "recreated on a tainted node", "spec.nodeName", "bypasses the scheduler")
+	m.seesThree()
+	// Its controller creates pods without end.
+	if err := m.c.Admin.AppsV1().Deployments(m.namespace).Delete(t.Context(), "web", metav1.DeleteOptions{}); err != nil {
+		t.Error(err)
+	}
+}
+
+// seesThree waits until three pods in turn have been on the node.
+func (m *move) seesThree() {
+	m.t.Helper()
 	seen := map[types.UID]bool{}
-	acctest.Until(t, "the replacement has been evicted as well", func(ctx context.Context) (bool, error) {
+	acctest.Until(m.t, "the replacement has been evicted as well", func(ctx context.Context) (bool, error) {
 		m.count(ctx, func(p *corev1.Pod) bool {
 			if p.Spec.NodeName == m.from {
 				seen[p.UID] = true

@@ -190,6 +190,7 @@ func TestPreview_goldensOfSituations(t *testing.T) {
 		"again":             {again(), gpu, "", false},
 		"again-or-not":      {aCluster().node("worker-2", 8).pods("worker-1", "ml/Deployment/serving", 3, 1, patient), gpu, "", false},
 		"again-of-a-daemon": {patientDaemon, gpu, "", false},
+		"again-by-name":     {aCluster().node("worker-2", 8).pods("worker-1", "ops/Deployment/agent", 2, 1, func(p *snapshot.Pod) { p.NamesNode = true }).pods("worker-1", "shop/Deployment/web", 1, 1), gpu, "", false},
 		"again-in-a-drain":  {back, drain, "drain", false},
 		"everything":        {mixed, gpu, "", false},
 		"drained":           {mixed, drain, "drain", false},

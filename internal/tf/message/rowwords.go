@@ -8,7 +8,10 @@ import (
 	"fmt"
 	"slices"
 
+	corev1 "k8s.io/api/core/v1"
+
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/placement"
 )
 
 // pdb words what the PodDisruptionBudget allows that is exceeded. Its namespace is the workload's.
@@ -85,6 +88,20 @@ func (c *census) again() string {
 		return "maybe on a " + node + " node"
 	}
 	return "recreated on a " + node + " node"
+}
+
+// endReturns words how to keep new pods from nodes that are to have none of them.
+func endReturns(why placement.Returns) (out []string) {
+	if why.Named {
+		out = append(out, "A pod template that names its node (spec.nodeName) bypasses the scheduler: use a nodeSelector in its place.")
+	}
+	switch {
+	case why.Tolerating && why.OnDrained:
+		out = append(out, "Pods that tolerate "+corev1.TaintNodeUnschedulable+" return to drained nodes. Remove this toleration, or add a NoSchedule taint that they do not tolerate.")
+	case why.Tolerating:
+		out = append(out, "To stop repeated evictions, leave out tolerationSeconds or add an untolerated NoSchedule taint.")
+	}
+	return out
 }
 
 func (c *census) noNode() string {

@@ -253,11 +253,8 @@ func Asides(s Subject, report *eviction.Report) []string {
 	if slices.ContainsFunc(report.Pods, gated) {
 		out = append(out, "To make MAYBE certain, set comparison_operators in the provider block.")
 	}
-	switch {
-	case total.Again.Max > 0 && report.Outcome().OnDrained:
-		out = append(out, "Pods that tolerate "+corev1.TaintNodeUnschedulable+" return to drained nodes. Remove this toleration, or add a NoSchedule taint that they do not tolerate.")
-	case total.Again.Max > 0:
-		out = append(out, "To stop repeated evictions, leave out tolerationSeconds or add an untolerated NoSchedule taint.")
+	if total.Again.Max > 0 {
+		out = append(out, endReturns(report.Outcome().Returns)...)
 	}
 	if hedges.pods > 0 {
 		out = append(out, hedges.advice(s.RefusesStranded))
