@@ -246,11 +246,11 @@ func (d *draining) leaves(s *snapshot.Snapshot, p *snapshot.Pod) bool {
 	return drained && d.drain.Rules.Selects(p)
 }
 
-// returned reports whether a pod runs on a drained node again since it tolerates the cordon. It is a
-// replacement: the scheduler may put each one there.
+// returned reports whether a pod runs on a drained node again since it tolerates the cordon, or its template names the node. It is a
+// replacement: each one may be there again.
 func returned(s *snapshot.Snapshot, p *snapshot.Pod) bool {
 	n := s.Nodes[p.Node]
-	return n != nil && n.Unschedulable && p.Scheduling.ToleratesCordon(false)
+	return n != nil && n.Unschedulable && (p.NamesNode || p.Scheduling.ToleratesCordon(false))
 }
 
 // count returns how many pods there are, and how many of them are ready elsewhere or have returned.

@@ -55,6 +55,10 @@ func only(node string) func(*corev1.Pod) {
 	return func(p *corev1.Pod) { p.Spec.NodeSelector = map[string]string{"kubernetes.io/hostname": node} }
 }
 
+func namedByTemplate(p *corev1.Pod) {
+	p.ManagedFields = []metav1.ManagedFieldsEntry{{FieldsV1: metav1.NewFieldsV1(`{"f:spec":{"f:nodeName":{}}}`)}}
+}
+
 func toleratingCordons(p *corev1.Pod) {
 	p.Spec.Tolerations = []corev1.Toleration{{Key: corev1.TaintNodeUnschedulable, Operator: corev1.TolerationOpExists}}
 }
@@ -165,6 +169,10 @@ func TestDrainNodes_waitsForReplacements(t *testing.T) {
 		"a pod on a drained node that tolerates the cordon is one": {
 			scene: func(s *drainScene) { s.set("web", 1); s.onNode("web-1", "n1", ofSet("web"), toleratingCordons) },
 			ended: func(s *drainScene, _ string) { s.onNode("web-2", "n1", ofSet("web"), toleratingCordons) },
+		},
+		"a pod on a drained node that its template names is one": {
+			scene: func(s *drainScene) { s.set("web", 1); s.onNode("web-1", "n1", ofSet("web"), namedByTemplate) },
+			ended: func(s *drainScene, _ string) { s.onNode("web-2", "n1", ofSet("web"), namedByTemplate) },
 		},
 		"a pod on a drained node that tolerates the cordon is waited for until it is ready": {
 			scene: func(s *drainScene) { s.set("web", 1); s.onNode("web-1", "n1", ofSet("web"), toleratingCordons) },
