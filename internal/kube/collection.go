@@ -324,6 +324,13 @@ func (c *collection[T]) all() ([]T, int) {
 	return out, c.revision
 }
 
+// at grows with every change.
+func (c *collection[T]) at() int {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	return c.revision
+}
+
 // byKey returns every object by its key.
 func (c *collection[T]) byKey() map[string]T {
 	c.mu.RLock()

@@ -56,6 +56,12 @@ type moment struct {
 	priorities                       *snapshot.PriorityClasses
 }
 
+// moment returns what has become known by now.
+func (c *Cluster) moment() moment {
+	_, allowances := c.allowances.known()
+	return moment{c.nodes.at(), c.pods.at(), c.daemonsAt(), c.admissions.at(), c.attachments.Load(), c.stored.Load(), c.policies.at(), c.jobs.at(), allowances, c.priorities.known()}
+}
+
 // Snapshot returns the cluster as it is known now. The first call lists nodes,
 // pods, PodDisruptionBudgets, volumes with their claims, DaemonSets, the owners of pods and
 // what admission gives to them; later ones send nothing. What evicted pods need beside these is read by Judge.
@@ -87,6 +93,10 @@ func (c *Cluster) FreshSnapshot(ctx context.Context) (*snapshot.Snapshot, error)
 func (b *builtSnapshot) current(ctx context.Context, c *Cluster, around surroundings) (*snapshot.Snapshot, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	// Each of two hundred resources asks several times, and 150,000 pods take a while to copy.
+	if b.snapshot != nil && b.at == c.moment() {
+		return b.snapshot, nil
+	}
 	nodes, nodesAt := c.nodes.all()
 	pods, podsAt := c.pods.all()
 	rules, gaps, err := c.Admission(ctx, pods)
@@ -94,10 +104,8 @@ func (b *builtSnapshot) current(ctx context.Context, c *Cluster, around surround
 		return nil, err
 	}
 	allowed, allowedAt := c.allowances.known()
-	at := moment{nodesAt, podsAt, c.daemonsAt(), c.admissions.at(), c.attachments.Load(), c.stored.Load(), c.policies.at(), c.jobs.at(), allowedAt, c.priorities.known()}
-	if b.snapshot != nil && b.at == at {
-		return b.snapshot, nil
-	}
+	at := c.moment()
+	at.nodes, at.pods, at.allowances = nodesAt, podsAt, allowedAt
 	// A rollout makes new ReplicaSets: without them its pods would belong to
 	// no known pod.
 	learned, err := c.learn(ctx, pods, around.listed)

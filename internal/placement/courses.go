@@ -38,7 +38,7 @@ func combine(all []*Outcome, ranges ranging, certain func(a, b bool) bool) *Outc
 		out.fewest(o)
 		out.Preempted, out.Lost, out.Deleted = ranges.happens(out.Preempted, o.Preempted), ranges.happens(out.Lost, o.Lost), ranges.happens(out.Deleted, o.Deleted)
 		out.UnreadJobs = out.UnreadJobs || o.UnreadJobs
-		out.Returns.add(o.Returns)
+		out.addReturns(o.Returns)
 		out.Unread = slices.Concat(out.Unread, o.Unread)
 		out.unmodelled(o)
 		for pod := range o.Gone {
@@ -132,7 +132,7 @@ func (w *WorkloadOutcome) each(other *WorkloadOutcome, ranges ranging) {
 	}
 	w.Refusal = cmp.Or(w.Refusal, other.Refusal)
 	w.JobFails, w.PolicyUnknown = w.JobFails || other.JobFails, w.PolicyUnknown || other.PolicyUnknown
-	w.Returns.add(other.Returns)
+	w.addReturns(other.Returns)
 }
 
 func (w *WorkloadOutcome) happened() []*Range { return []*Range{&w.Lost, &w.Deleted, &w.Preempted} }

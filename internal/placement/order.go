@@ -59,7 +59,7 @@ func (s *simulation) workloadsOf(out *Outcome) {
 	for _, w := range s.workloads {
 		if w.seen {
 			out.Workloads = append(out.Workloads, w.WorkloadOutcome)
-			out.Returns.add(w.Returns)
+			out.addReturns(w.Returns)
 		}
 	}
 	slices.SortFunc(out.Workloads, func(a, b WorkloadOutcome) int { return a.Compare(b.WorkloadKey) })

@@ -25,7 +25,7 @@ func (s *simulation) prove() {
 	}
 	kinds := map[kind][]*replacement{}
 	for _, r := range s.replacements[:s.fixed] {
-		if !r.waiting && !r.undecided && !r.successor && !r.elsewhere && r.set == nil && r.class.forbidden == nil && r.class.named == nil && !r.class.demand.Resized && s.failures.lost[r.pod] == 0 && !s.limited(r.pod) {
+		if s.provable(r) {
 			key := kind{resultKey{r.class.search, r.class.demand}, r.pod.Rules}
 			kinds[key] = append(kinds[key], r)
 		}
@@ -41,6 +41,11 @@ func (s *simulation) prove() {
 			s.workloads[w].Proved += max(n-holds, 0)
 		}
 	}
+}
+
+// provable reports whether what nodes can hold bounds how many pods like this one run.
+func (s *simulation) provable(r *replacement) bool {
+	return !r.waiting && !r.undecided && !r.successor && !r.elsewhere && r.set == nil && r.class.forbidden == nil && r.class.named == nil && !r.class.demand.Resized && s.failures.lost[r.pod] == 0 && !s.limited(r.pod)
 }
 
 // mostPreempting returns the highest priority of a pod that may preempt others.

@@ -13,6 +13,6 @@ type Returns struct {
 	Named bool
 }
 
-func (r *Returns) add(other Returns) {
+func (r *Returns) addReturns(other Returns) {
 	r.OnDrained, r.Tolerating, r.Named = r.OnDrained || other.OnDrained, r.Tolerating || other.Tolerating, r.Named || other.Named
 }

@@ -180,7 +180,7 @@ func Join(outcomes ...*Outcome) *Outcome {
 		out.Placed, out.Pending, out.NotCreated = out.Placed.Plus(o.Placed), out.Pending.Plus(o.Pending), out.NotCreated.Plus(o.NotCreated)
 		out.Missing, out.Preempted = out.Missing.Plus(o.Missing), out.Preempted.Plus(o.Preempted)
 		out.Refused, out.Unplaced, out.Again = out.Refused.Plus(o.Refused), out.Unplaced.Plus(o.Unplaced), out.Again.Plus(o.Again)
-		out.Returns.add(o.Returns)
+		out.addReturns(o.Returns)
 		out.Arriving, out.Staying = out.Arriving.Plus(o.Arriving), out.Staying.Plus(o.Staying)
 		out.Lost, out.Deleted, out.UnreadJobs = out.Lost.Plus(o.Lost), out.Deleted.Plus(o.Deleted), out.UnreadJobs || o.UnreadJobs
 		for pod, always := range o.Gone {
@@ -342,7 +342,7 @@ func (w *WorkloadOutcome) join(other *WorkloadOutcome) {
 	w.Moved = w.Moved.Plus(other.Moved)
 	w.Arriving, w.Staying = w.Arriving.Plus(other.Arriving), w.Staying.Plus(other.Staying)
 	w.PolicyUnknown = w.PolicyUnknown || other.PolicyUnknown
-	w.Returns.add(other.Returns)
+	w.addReturns(other.Returns)
 	w.Refused, w.Unplaced, w.Refusal = w.Refused.Plus(other.Refused), w.Unplaced.Plus(other.Unplaced), cmp.Or(w.Refusal, other.Refusal)
 	w.Again, w.Lost, w.Deleted, w.JobFails = w.Again.Plus(other.Again), w.Lost.Plus(other.Lost), w.Deleted.Plus(other.Deleted), w.JobFails || other.JobFails
 	if w.Reason == "" {

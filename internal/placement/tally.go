@@ -271,10 +271,10 @@ func (s *simulation) countAgain(r *replacement, w *tally) {
 	}
 	w.again++
 	is := Returns{OnDrained: node.drained, Tolerating: r.class.named == nil, Named: r.class.named != nil}
-	w.Returns.add(is)
+	w.addReturns(is)
 	if r.group != nil {
 		r.group.again++
-		r.group.Returns.add(is)
+		r.group.addReturns(is)
 	}
 }
 

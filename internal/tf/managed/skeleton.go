@@ -41,7 +41,7 @@ func (r *Skeleton[M, W, S, ID]) IdentitySchema(_ context.Context, _ resource.Ide
 // Create makes what is planned. An error saves no state: the marks stay, and the next create
 // adopts them and goes on.
 func (r *Skeleton[M, W, S, ID]) Create(ctx context.Context, req resource.CreateRequest, resp *resource.CreateResponse) {
-	defer func() { r.Data.Distinguish(ctx, &resp.Diagnostics, req.Plan) }()
+	defer func() { r.Data.Distinguish(&resp.Diagnostics, req.Plan.Raw) }()
 	var plan M
 	resp.Diagnostics.Append(req.Plan.Get(ctx, &plan)...)
 	ctx, cancel := limit(ctx, "create", plan, &resp.Diagnostics)
@@ -53,7 +53,7 @@ func (r *Skeleton[M, W, S, ID]) Create(ctx context.Context, req resource.CreateR
 	if !ok {
 		return
 	}
-	id := session.IDOf(ctx, req.Plan)
+	id := session.IDOf(req.Plan.Raw)
 	if id == "" {
 		// The parts of the id were unknown at plan.
 		id = plan.NewID(ctx, r.Data.Owner)
@@ -70,13 +70,13 @@ func (r *Skeleton[M, W, S, ID]) Create(ctx context.Context, req resource.CreateR
 
 // Update makes what is planned.
 func (r *Skeleton[M, W, S, ID]) Update(ctx context.Context, req resource.UpdateRequest, resp *resource.UpdateResponse) {
-	defer func() { r.Data.Distinguish(ctx, &resp.Diagnostics, req.State) }()
+	defer func() { r.Data.Distinguish(&resp.Diagnostics, req.State.Raw) }()
 	var state, plan M
 	resp.Diagnostics.Append(req.State.Get(ctx, &state)...)
 	resp.Diagnostics.Append(req.Plan.Get(ctx, &plan)...)
 	ctx, cancel := limit(ctx, "update", plan, &resp.Diagnostics)
 	defer cancel()
-	own, ok := r.owned(ctx, req.Private, session.IDOf(ctx, req.State), state, &resp.Diagnostics)
+	own, ok := r.owned(ctx, req.Private, session.IDOf(req.State.Raw), state, &resp.Diagnostics)
 	if !ok {
 		return
 	}
@@ -89,12 +89,12 @@ func (r *Skeleton[M, W, S, ID]) Update(ctx context.Context, req resource.UpdateR
 
 // Delete gives up what this generation owns. What another object adopts in the same run stays.
 func (r *Skeleton[M, W, S, ID]) Delete(ctx context.Context, req resource.DeleteRequest, resp *resource.DeleteResponse) {
-	defer func() { r.Data.Distinguish(ctx, &resp.Diagnostics, req.State) }()
+	defer func() { r.Data.Distinguish(&resp.Diagnostics, req.State.Raw) }()
 	var state M
 	resp.Diagnostics.Append(req.State.Get(ctx, &state)...)
 	ctx, cancel := limit(ctx, "delete", state, &resp.Diagnostics)
 	defer cancel()
-	own, ok := r.owned(ctx, req.Private, session.IDOf(ctx, req.State), state, &resp.Diagnostics)
+	own, ok := r.owned(ctx, req.Private, session.IDOf(req.State.Raw), state, &resp.Diagnostics)
 	if !ok {
 		return
 	}
@@ -114,11 +114,11 @@ func (r *Skeleton[M, W, S, ID]) apply(ctx context.Context, c Operation[M, W, ID]
 // Read compares the cluster with the state. State is dropped where what it is about does not exist,
 // and on nothing else.
 func (r *Skeleton[M, W, S, ID]) Read(ctx context.Context, req resource.ReadRequest, resp *resource.ReadResponse) {
-	defer func() { r.Data.Distinguish(ctx, &resp.Diagnostics, req.State) }()
+	defer func() { r.Data.Distinguish(&resp.Diagnostics, req.State.Raw) }()
 	diags := &resp.Diagnostics
 	var state M
 	diags.Append(req.State.Get(ctx, &state)...)
-	own := LoadOwnership[ID](ctx, req.Private, session.IDOf(ctx, req.State), diags)
+	own := LoadOwnership[ID](ctx, req.Private, session.IDOf(req.State.Raw), diags)
 	if diags.HasError() {
 		return
 	}
@@ -170,10 +170,10 @@ func (r *Skeleton[M, W, S, ID]) ModifyPlan(ctx context.Context, req resource.Mod
 	if r.Data == nil {
 		return
 	}
-	defer func() { r.Data.Distinguish(ctx, &resp.Diagnostics, resp.Plan, req.State) }()
+	defer func() { r.Data.Distinguish(&resp.Diagnostics, resp.Plan.Raw, req.State.Raw) }()
 	diags, ctx := &resp.Diagnostics, session.Logging(ctx)
 	c := Operation[M, W, ID]{Verb: "create", Private: resp.Private}
-	c.Own = LoadOwnership[ID](ctx, req.Private, session.IDOf(ctx, req.State), diags)
+	c.Own = LoadOwnership[ID](ctx, req.Private, session.IDOf(req.State.Raw), diags)
 	var state *M
 	if !req.State.Raw.IsNull() {
 		state = new(M)
@@ -184,7 +184,7 @@ func (r *Skeleton[M, W, S, ID]) ModifyPlan(ctx context.Context, req resource.Mod
 			r.Data.Unreadable((*state).Title(ctx), err, diags)
 			return
 		}
-		c.Own.RefuseImportedTwice(r.Data, session.IDOf(ctx, req.State), req.Plan.Raw.IsNull(), diags)
+		c.Own.RefuseImportedTwice(r.Data, session.IDOf(req.State.Raw), req.Plan.Raw.IsNull(), diags)
 	}
 	switch {
 	case diags.HasError():

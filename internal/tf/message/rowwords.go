@@ -11,7 +11,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
-	"github.com/kubetaint/terraform-provider-kubetaint/internal/placement"
 )
 
 // pdb words what the PodDisruptionBudget allows that is exceeded. Its namespace is the workload's.
@@ -91,7 +90,8 @@ func (c *census) again() string {
 }
 
 // endReturns words how to keep new pods from nodes that are to have none of them.
-func endReturns(why placement.Returns) (out []string) {
+func endReturns(report *eviction.Report) (out []string) {
+	why := report.Outcome().Returns
 	if why.Named {
 		out = append(out, "A pod template that names its node (spec.nodeName) bypasses the scheduler: use a nodeSelector in its place.")
 	}

@@ -254,7 +254,7 @@ func Asides(s Subject, report *eviction.Report) []string {
 		out = append(out, "To make MAYBE certain, set comparison_operators in the provider block.")
 	}
 	if total.Again.Max > 0 {
-		out = append(out, endReturns(report.Outcome().Returns)...)
+		out = append(out, endReturns(report)...)
 	}
 	if hedges.pods > 0 {
 		out = append(out, hedges.advice(s.RefusesStranded))

@@ -5,6 +5,7 @@ package tfschema
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"strings"
 
@@ -84,50 +85,47 @@ func taintPart(field, description string, with func(string) corev1.Taint) valida
 // Taints reads a set of taint objects. known is false where any part of it is
 // not known yet; the result is then empty.
 func Taints(ctx context.Context, set types.Set, diags *diag.Diagnostics) (taints []corev1.Taint, known bool) {
-	var models []TaintModel
-	if !elements(ctx, set, &models, diags) {
-		return nil, false
-	}
-	for _, m := range models {
-		if m.Key.IsUnknown() || m.Value.IsUnknown() || m.Effect.IsUnknown() {
-			return nil, false
-		}
-		taints = append(taints, corev1.Taint{Key: m.Key.ValueString(), Value: m.Value.ValueString(), Effect: corev1.TaintEffect(m.Effect.ValueString())})
-	}
-	return taint.Sort(taints), true
+	known = objects(ctx, set, &[]TaintModel{}, diags, func(of func(name string) string) {
+		taints = append(taints, corev1.Taint{Key: of("key"), Value: of("value"), Effect: corev1.TaintEffect(of("effect"))})
+	})
+	return taint.Sort(taints), known
 }
 
 // Absent reads a set of identities, like Taints.
 func Absent(ctx context.Context, set types.Set, diags *diag.Diagnostics) (ids []taint.ID, known bool) {
-	var models []AbsentModel
-	if !elements(ctx, set, &models, diags) {
-		return nil, false
-	}
-	for _, m := range models {
-		if m.Key.IsUnknown() || m.Effect.IsUnknown() {
-			return nil, false
-		}
-		ids = append(ids, taint.ID{Key: m.Key.ValueString(), Effect: corev1.TaintEffect(m.Effect.ValueString())})
-	}
-	return taint.SortIDs(ids), true
+	known = objects(ctx, set, &[]AbsentModel{}, diags, func(of func(name string) string) {
+		ids = append(ids, taint.ID{Key: of("key"), Effect: corev1.TaintEffect(of("effect"))})
+	})
+	return taint.SortIDs(ids), known
 }
 
-// elements decodes a set of objects, unless it or an object is unknown.
-func elements(ctx context.Context, set types.Set, into any, diags *diag.Diagnostics) bool {
+// objects calls do with the texts of each object of a set, unless any part of it is unknown. Each resource reads them
+// several times in a plan: ElementsAs costs much more, and serves for its error where an object is null.
+func objects(ctx context.Context, set types.Set, models any, diags *diag.Diagnostics, do func(of func(name string) string)) (known bool) {
 	if set.IsUnknown() {
 		return false
 	}
+	var all []map[string]attr.Value
+	null := false
 	for _, e := range set.Elements() {
-		if e.IsUnknown() {
+		object, is := e.(types.Object)
+		null = null || !is || object.IsNull()
+		all = append(all, object.Attributes())
+		if e.IsUnknown() || slices.ContainsFunc(slices.Collect(maps.Values(all[len(all)-1])), attr.Value.IsUnknown) {
 			return false
 		}
 	}
-	if set.IsNull() {
-		return true
+	if null {
+		diags.Append(set.ElementsAs(ctx, models, false)...)
+		return false
 	}
-	found := set.ElementsAs(ctx, into, false)
-	diags.Append(found...)
-	return !found.HasError()
+	for _, attributes := range all {
+		do(func(name string) string {
+			text, _ := attributes[name].(types.String)
+			return text.ValueString()
+		})
+	}
+	return true
 }
 
 // TaintSet makes a set of taint objects; an empty value is null.

@@ -91,6 +91,24 @@ func Tolerations(ctx context.Context, set types.Set, diags *diag.Diagnostics) (t
 	return toleration.Sort(tolerations), true
 }
 
+// elements decodes a set of objects, unless it or an object is unknown.
+func elements(ctx context.Context, set types.Set, into any, diags *diag.Diagnostics) bool {
+	if set.IsUnknown() {
+		return false
+	}
+	for _, e := range set.Elements() {
+		if e.IsUnknown() {
+			return false
+		}
+	}
+	if set.IsNull() {
+		return true
+	}
+	found := set.ElementsAs(ctx, into, false)
+	diags.Append(found...)
+	return !found.HasError()
+}
+
 // TolerationSet makes a set of toleration objects; what is empty is null, and so
 // is the operator Equal.
 func TolerationSet(ctx context.Context, tolerations []corev1.Toleration, diags *diag.Diagnostics) types.Set {

@@ -4,12 +4,10 @@
 package session
 
 import (
-	"context"
 	"fmt"
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
-	"github.com/hashicorp/terraform-plugin-framework/path"
-	"github.com/hashicorp/terraform-plugin-framework/types"
+	"github.com/hashicorp/terraform-plugin-go/tftypes"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/tf/siblings"
 )
@@ -18,18 +16,16 @@ import (
 // whose noun is empty, with its id.
 type usedBy struct{ noun, text string }
 
-// attributes is a plan or a state.
-type attributes interface {
-	GetAttribute(ctx context.Context, at path.Path, target any) diag.Diagnostics
-}
-
 // Distinguish adds the id of a resource to each of its warnings and errors whose summary another resource
 // of this run has used already. Command lines show warnings with equal summaries as one, of the
 // first resource alone (Terraform's internal/tfdiags/consolidate_warnings.go). The id is that of
 // the first of all that has one.
-func (d *Data) Distinguish(ctx context.Context, diags *diag.Diagnostics, all ...attributes) {
+func (d *Data) Distinguish(diags *diag.Diagnostics, all ...tftypes.Value) {
+	if len(*diags) == 0 {
+		return
+	}
 	defer d.label(diags)
-	id := IDOf(ctx, all...)
+	id := IDOf(all...)
 	if id == "" {
 		return
 	}
@@ -80,12 +76,14 @@ func withSummary(one diag.Diagnostic, summary string) diag.Diagnostic {
 	return diag.NewWarningDiagnostic(summary, one.Detail())
 }
 
-// IDOf returns the id of the first of all that has one.
-func IDOf(ctx context.Context, all ...attributes) string {
+// IDOf returns the id of the first of all that has one. It is asked for several times in each plan and refresh of each
+// resource, so that it looks at the value alone.
+func IDOf(all ...tftypes.Value) string {
 	for _, one := range all {
-		var id types.String
-		if diags := one.GetAttribute(ctx, path.Root("id"), &id); !diags.HasError() && id.ValueString() != "" {
-			return id.ValueString()
+		var attributes map[string]tftypes.Value
+		var id string
+		if one.As(&attributes) == nil && attributes["id"].IsFullyKnown() && attributes["id"].As(&id) == nil && id != "" {
+			return id
 		}
 	}
 	return ""

@@ -4,13 +4,12 @@
 package session
 
 import (
-	"context"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/path"
-	"github.com/hashicorp/terraform-plugin-framework/types"
+	"github.com/hashicorp/terraform-plugin-go/tftypes"
 )
 
 // TestData_DistinguishReads has data sources of one run warn: no two summaries are equal, and the same
@@ -39,12 +38,28 @@ func TestData_DistinguishReads(t *testing.T) {
 	}
 }
 
-// withID is a plan or a state of which the id is known.
-type withID string
+// withID is the value of a plan or a state.
+func withID(id string) tftypes.Value {
+	return tftypes.NewValue(tftypes.Object{AttributeTypes: map[string]tftypes.Type{"id": tftypes.String}}, map[string]tftypes.Value{"id": tftypes.NewValue(tftypes.String, id)})
+}
 
-func (w withID) GetAttribute(_ context.Context, _ path.Path, target any) diag.Diagnostics {
-	*target.(*types.String) = types.StringValue(string(w))
-	return nil
+// The plan of a create has no id yet, and that of a destroy no value.
+func TestIDOf_isTheFirstThatIsThere(t *testing.T) {
+	t.Parallel()
+	object := tftypes.Object{AttributeTypes: map[string]tftypes.Type{"id": tftypes.String}}
+	without := []tftypes.Value{
+		{}, tftypes.NewValue(object, nil), tftypes.NewValue(object, tftypes.UnknownValue), withID(""),
+		tftypes.NewValue(object, map[string]tftypes.Value{"id": tftypes.NewValue(tftypes.String, tftypes.UnknownValue)}),
+		tftypes.NewValue(object, map[string]tftypes.Value{"id": tftypes.NewValue(tftypes.String, nil)}),
+	}
+	for i, value := range without {
+		if got := IDOf(value); got != "" {
+			t.Errorf("value %d has the id %q", i, got)
+		}
+	}
+	if got := IDOf(append(without, withID("x"), withID("y"))...); got != "x" {
+		t.Errorf("it is %q", got)
+	}
 }
 
 // A resource, data sources and actions of one run warn in the same words: the number of a data source counts
@@ -53,7 +68,7 @@ func TestData_distinguishesKindsOfObjectsFromEachOther(t *testing.T) {
 	t.Parallel()
 	var d Data
 	resource := func(id string) func(*diag.Diagnostics) {
-		return func(diags *diag.Diagnostics) { d.Distinguish(t.Context(), diags, withID(id)) }
+		return func(diags *diag.Diagnostics) { d.Distinguish(diags, withID(id)) }
 	}
 	for i, tt := range []struct {
 		distinguish func(*diag.Diagnostics)
@@ -89,7 +104,7 @@ func TestData_namesTheResourceThatWarnsAsADataSourceHas(t *testing.T) {
 	var d Data
 	reads, plans := diag.Diagnostics{diag.NewWarningDiagnostic("damaged", "x")}, diag.Diagnostics{diag.NewWarningDiagnostic("damaged", "x")}
 	d.DistinguishReads(&reads)
-	d.Distinguish(t.Context(), &plans, withID("x"))
+	d.Distinguish(&plans, withID("x"))
 	if reads[0].Summary() != "damaged" || plans[0].Summary() != "damaged (for x)" {
 		t.Errorf("%q and %q", reads[0].Summary(), plans[0].Summary())
 	}
