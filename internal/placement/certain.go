@@ -13,9 +13,28 @@ import "slices"
 func (f *Finder) Simulate(evicted []Eviction, orders int, seed uint64) *Outcome {
 	s := newSimulation(f, evicted)
 	enough := s.enough(orders)
+	if others := s.elsewhere(); others > 0 && enough == 1 && s.allFit {
+		out := newSimulation(f, withoutOthers(evicted)).try(1, seed)
+		out.Orders, out.Wanted, out.Certain = orders, orders, true
+		out.Others = Others{Replacements: others} // None of them, and none of these, is missing.
+		return out
+	}
 	out := s.try(min(enough, s.share(orders)), seed)
 	if out.Wanted = orders; out.Orders == enough {
 		out.Orders = orders
+	}
+	return out
+}
+
+// withoutOthers leaves out what replaces the pods that other changes of the run evict: where it is proved that all of these find
+// nodes, where these are decides nothing. A plan of many changes would place all pods of the earlier ones for each of
+// the later ones.
+func withoutOthers(evicted []Eviction) []Eviction {
+	out := slices.Clone(evicted)
+	for i := range out {
+		if out[i].Elsewhere {
+			out[i].Scheduling = nil
+		}
 	}
 	return out
 }
@@ -69,9 +88,10 @@ func (s *simulation) certain() bool {
 	if len(s.nominated) > 0 || s.refillsNow() || s.anySetWaits() || !s.allCreated() {
 		return false
 	}
-	all, at := newCompetition(s), map[resultKey]int{}
+	all, at, forbidden := newCompetition(s), map[resultKey]int{}, false
 	for _, r := range s.replacements[:s.fixed] {
 		if r.class.forbidden != nil {
+			forbidden = true
 			continue
 		}
 		if !r.independent() {
@@ -91,7 +111,13 @@ func (s *simulation) certain() bool {
 			return false
 		}
 	}
-	return all.gather() && !slices.ContainsFunc(all.kinds, func(k rival) bool { return !k.never && !all.fits(&k) })
+	s.allFit = !forbidden && !slices.ContainsFunc(all.kinds, func(k rival) bool { return k.never })
+	return all.gather() && all.fit()
+}
+
+// fit reports whether all of a kind find nodes, for each that finds one at all.
+func (c *competition) fit() bool {
+	return !slices.ContainsFunc(c.kinds, func(k rival) bool { return !k.never && !c.fits(&k) })
 }
 
 // independent reports whether the pod's class is, and no StatefulSet waits for another scheduler.

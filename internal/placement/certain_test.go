@@ -104,6 +104,48 @@ func TestCertain_rivalsThatCloseAllNodesAreSeen(t *testing.T) {
 	}
 }
 
+// The outcome is the same whether or not those are placed that other changes of the run evict.
+func TestCertain_placesNoPodsOfOtherChanges(t *testing.T) {
+	t.Parallel()
+	shortened := 0
+	rapid.Check(t, func(t *rapid.T) {
+		w := newWorld(having(node("old"), 99, 99))
+		w.Nodes["old"].Allocatable.Pods = 110
+		for _, n := range many(rapid.IntRange(1, 3).Draw(t, "nodes"), "n", func(name string) *snapshot.Node { return having(node(name), 8, 99) }) {
+			w.Nodes[n.Name] = n
+		}
+		var evicted []Eviction
+		for _, name := range []string{"a", "b"} {
+			options := []podOption{asking(rapid.Int64Range(0, 3).Draw(t, "cpu "+name), 0), ownedBy("ReplicaSet", name)}
+			for i, p := range replicas(name, "old", rapid.IntRange(1, 4).Draw(t, name), options...) {
+				w.run(p)
+				evicted = append(evicted, Eviction{Pod: p, Scheduling: p.Scheduling, Elsewhere: i > 0 || rapid.Bool().Draw(t, "elsewhere "+name)})
+			}
+		}
+		if rapid.Bool().Draw(t, "waits") {
+			w.Waiting = append(w.Waiting, other("waits", "", asking(1, 1)))
+		}
+		slices.SortFunc(evicted, func(a, b Eviction) int { return a.Pod.Compare(b.Pod) })
+		f := New(w.Snapshot, tainting("old", "gone:NoExecute"), false)
+		s := newSimulation(f, evicted)
+		enough := s.enough(Orders)
+		want := s.try(min(enough, s.share(Orders)), 1)
+		if enough == 1 && s.allFit && s.elsewhere() > 0 {
+			shortened++
+		}
+		got := f.Simulate(evicted, Orders, 1)
+		of := func(o *Outcome) any {
+			return []any{o.Workloads, o.Placed, o.Missing, o.Staying, o.Again, o.Preempted, o.Others.Replacements, o.Others.Missing, o.Others.All, o.Certain}
+		}
+		if diff := cmp.Diff(of(want), of(got), cmp.AllowUnexported(WorkloadOutcome{})); diff != "" {
+			t.Fatal(diff)
+		}
+	})
+	if shortened == 0 {
+		t.Error("pods of others were placed in each case")
+	}
+}
+
 func TestCertain(t *testing.T) {
 	t.Parallel()
 	cluster := func(options ...podOption) (world, []Eviction) {

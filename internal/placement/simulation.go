@@ -156,8 +156,8 @@ type simulation struct {
 	// returned is set once Jobs have failed by preemption, roomier once victims have terminated.
 	returned, roomier bool
 	effort
-	// proved is set where it is proved what each order comes to.
-	proved bool
+	// proved is set where it is proved what each order comes to, allFit where that is a node for each pod.
+	proved, allFit bool
 	// takers, best, weights, seen and lower are used anew for each pod.
 	takers  []rated
 	best    []int32
