@@ -6,6 +6,7 @@ package kube
 import (
 	"bytes"
 	"encoding/binary"
+	"encoding/json"
 	"maps"
 	"math"
 	"slices"
@@ -127,7 +128,7 @@ func (s *slimmer) own(one *snapshot.Pod, p *corev1.Pod) *snapshot.Pod {
 	one.Terminating, one.Overdue = p.DeletionTimestamp != nil, beyondGrace(p)
 	_, one.Mirror = p.Annotations[corev1.MirrorPodAnnotationKey]
 	one.NamesNode = one.Controller.Copies() && slices.ContainsFunc(p.ManagedFields, func(e metav1.ManagedFieldsEntry) bool {
-		return e.FieldsV1 != nil && bytes.Contains(e.FieldsV1.GetRawBytes(), []byte(managedNodeName))
+		return setsNodeName(e.FieldsV1)
 	})
 	return one
 }
@@ -135,6 +136,19 @@ func (s *slimmer) own(one *snapshot.Pod, p *corev1.Pod) *snapshot.Pod {
 // managedNodeName is in the managedFields of pods whose creator has chosen their node. The scheduler's choice is not
 // (k8s.io/kubernetes v1.37.2 pkg/registry/core/pod/storage/storage.go, setPodNodeAndMetadata: it updates no managedFields).
 const managedNodeName = `"f:nodeName"`
+
+// setsNodeName reports whether the fields have that of the spec: a label or an annotation may have the same name.
+func setsNodeName(f *metav1.FieldsV1) bool {
+	if f == nil || !bytes.Contains(f.GetRawBytes(), []byte(managedNodeName)) {
+		return false
+	}
+	var fields struct {
+		Spec map[string]json.RawMessage `json:"f:spec"`
+	}
+	err := json.Unmarshal(f.GetRawBytes(), &fields)
+	_, sets := fields.Spec["f:nodeName"]
+	return err == nil && sets
+}
 
 // beyondGrace reports whether ResourceQuotas no longer count a pod because it should be gone. The deletion
 // timestamp includes the grace period, which is added once more

@@ -149,6 +149,7 @@ func TestSlimPod_whoseTemplateNamesItsNode(t *testing.T) {
 		"of a ReplicationController":    {"v1", "ReplicationController", "kube-controller-manager", chosen, true},
 		"that the scheduler has placed": {"apps/v1", "ReplicaSet", "kube-controller-manager", bound, false},
 		"the name of a manager":         {"apps/v1", "ReplicaSet", managedNodeName, bound, false},
+		"with a label of that name":     {"apps/v1", "ReplicaSet", "kube-controller-manager", `{"f:metadata":{"f:labels":{"f:nodeName":{}}},"f:spec":{}}`, false},
 		"of a DaemonSet":                {"apps/v1", "DaemonSet", "kube-controller-manager", chosen, false},
 		"of another API":                {"example.com/v1", "ReplicaSet", "manager", chosen, false},
 	} {

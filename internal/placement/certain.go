@@ -13,7 +13,7 @@ import "slices"
 func (f *Finder) Simulate(evicted []Eviction, orders int, seed uint64) *Outcome {
 	s := newSimulation(f, evicted)
 	enough := s.enough(orders)
-	if others := s.elsewhere(); others > 0 && enough == 1 && s.allFit {
+	if others := s.elsewhere(); others > 0 && s.proved && enough == 1 && s.allFit {
 		out := newSimulation(f, withoutOthers(evicted)).try(1, seed)
 		out.Orders, out.Wanted, out.Certain = orders, orders, true
 		out.Others = Others{Replacements: others} // None of them, and none of these, is missing.
