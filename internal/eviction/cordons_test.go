@@ -4,6 +4,7 @@
 package eviction
 
 import (
+	"strings"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -48,6 +49,26 @@ func TestEvaluate_aPodThatToleratesACordonReturnsToTheDrainedNode(t *testing.T) 
 		}
 		if alone := newEvaluation(w.Snapshot, tt.change, ComparisonOff).nodes().Fits(tt.pod, tt.pod.Scheduling); alone != tt.back {
 			t.Errorf("%s: it fits alone %t", name, alone)
+		}
+	}
+}
+
+// A pod whose template names its node is created there whatever taints it has, and the kubelet refuses it without the labels that it requires.
+func TestEvaluate_aPodWhoseTemplateNamesItsNodeStays(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		change Scenario
+		want   string
+	}{
+		"its node is tainted":       {Scenario{Taints: map[string][]corev1.Taint{"n1": {{Key: "a", Effect: corev1.TaintEffectNoSchedule}}}}, ""},
+		"its node loses its labels": {Scenario{Labels: map[string]map[string]string{"n1": {}}}, "requires labels that its node does not have any more"},
+	} {
+		p := pod("p", "n1", selecting("pool", "gpu"), func(p *snapshot.Pod) { p.NamesNode = true })
+		n := node("n1")
+		n.Labels = map[string]string{"pool": "gpu"}
+		v := about(t, Evaluate(newWorld(n, node("n2")).run(p).Snapshot, tt.change, ComparisonOff), "p")
+		if v.Verdict != Stays || v.OtherNodes != (tt.want != "") || !strings.Contains(v.Reason, tt.want) {
+			t.Errorf("%s: %s, other nodes %t: %s", name, v.Verdict, v.OtherNodes, v.Reason)
 		}
 	}
 }

@@ -184,6 +184,8 @@ func (h *heldByBudget) missing(r *Report) missing {
 		switch g := r.Outcome().Of(v.Pod); {
 		case v.Lost || v.NoPlace:
 			out.gone = append(out.gone, v.Pod.Key())
+		case v.Pod.NamesNode:
+			// It is on its node again until that is deleted, and may become ready there.
 		case g != nil:
 			groups[g] = append(groups[g], v.Pod.Key())
 		}

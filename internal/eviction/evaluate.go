@@ -250,7 +250,12 @@ func (e *evaluation) consequences(v *PodVerdict, s *snapshot.Scheduling) {
 // placement reports what a change does to pods that stay: those that could not
 // be put there again, by the taints that the change brings.
 func (e *evaluation) placement(v *PodVerdict, node changedNode, s *snapshot.Scheduling) {
-	if v.Pod.Completed || v.Pod.Mirror || v.Pod.NamesNode {
+	switch {
+	case v.Pod.Completed || v.Pod.Mirror:
+		return
+	case v.Pod.NamesNode:
+		// No taint keeps a new one away, and the kubelet asks for the labels.
+		e.unselected(v, node, s)
 		return
 	}
 	gate := e.comparison == ComparisonOn

@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
+	"github.com/kubetaint/terraform-provider-kubetaint/internal/placement"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/snapshot"
 )
 
@@ -197,6 +198,26 @@ func TestEvaluate_podsThatTheFirstNewMachineTakes(t *testing.T) {
 		got := Evaluate(observe(o, []snapshot.Budget{budget("db", new(int32(1)))}, pods...), []Affected{{Observed: o, Effect: Plan(o, d)}}, nil, eviction.ComparisonOff, 1)
 		if out := got.Report.Outcome(); len(got.Deadlocks) > 0 || out.Staying.Max > 0 {
 			t.Errorf("%d machines: %v stay Pending, and it says %v", count, out.Staying, got.Deadlocks)
+		}
+	}
+}
+
+// Pods whose template names their node are there again while it is drained, and may become ready: their PodDisruptionBudget
+// holds no drain. That their node goes afterwards is told by the outcome.
+func TestEvaluate_podsThatReturnToADrainedMachine(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		named bool
+		want  int
+	}{"their template names the node": {true, 0}, "the scheduler finds none for them": {false, 1}} {
+		stays := func(p *snapshot.Pod) {
+			p.Scheduling = &snapshot.Scheduling{NodeSelector: map[string]string{"none": "has it"}}
+			p.NamesNode = tt.named
+		}
+		d, o := desire(t, Rolling, "team=a:NoSchedule"), fleet(1, nil)
+		got := Evaluate(observe(o, []snapshot.Budget{budget("db", new(int32(1)))}, app("a", "node-m0", stays), app("b", "node-m0", stays)), []Affected{{Observed: o, Effect: Plan(o, d)}}, nil, eviction.ComparisonOff, 1)
+		if len(got.Deadlocks) != tt.want || got.Report.Outcome().Staying != (placement.Range{Min: 2, Max: 2}) {
+			t.Errorf("%s: %v, %v stay Pending", name, got.Deadlocks, got.Report.Outcome().Staying)
 		}
 	}
 }
