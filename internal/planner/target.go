@@ -29,7 +29,10 @@ func (t Target) Matches(n *snapshot.Node) bool {
 	if t.Selector != nil {
 		return t.Selector.Matches(labels.Set(n.Labels))
 	}
-	return slices.Contains(t.Named(), n.Name)
+	if t.Names == nil && t.MachineSets == nil {
+		return t.Name == n.Name
+	}
+	return slices.Contains(t.Names, n.Name)
 }
 
 // NamesOf returns the names of the nodes that are meant, sorted.

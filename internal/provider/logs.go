@@ -19,9 +19,16 @@ func DropUnreadLogs() {
 			return
 		}
 	}
-	for _, name := range []string{"TF_LOG_SDK", "TF_LOG_PROVIDER_KUBETAINT"} {
-		if os.Getenv(name) == "" {
-			_ = os.Setenv(name, "OFF") // If it cannot be set, there are logs.
+	drop := func(names ...string) {
+		for _, name := range names {
+			if os.Getenv(name) == "" {
+				_ = os.Setenv(name, "OFF") // If it cannot be set, there are logs.
+			}
 		}
 	}
+	if os.Getenv("TF_LOG_SDK") == "" {
+		// A logger that has the level of another one puts every line together before it is dropped.
+		drop("TF_LOG_SDK_FRAMEWORK", "TF_LOG_SDK_PROTO")
+	}
+	drop("TF_LOG_SDK", "TF_LOG_PROVIDER_KUBETAINT")
 }

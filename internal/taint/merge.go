@@ -142,7 +142,12 @@ func (c Claim) Owns(record Record) bool {
 // OwnsOnNode reports the same for the record of a node. In a run with a resource for each node, each
 // asks about all nodes: those of others are told by the generation alone.
 func (c Claim) OwnsOnNode(name string, uid types.UID, record Record) bool {
-	return slices.ContainsFunc(record, c.generates) && c.OnNode(name, uid).Owns(record)
+	for i := range record {
+		if record[i].Generation == c.Generation || c.TakeOver || len(c.Imported) > 0 {
+			return c.OnNode(name, uid).Owns(record)
+		}
+	}
+	return false
 }
 
 // owns reports whether a mark is owned. One of a taint that belongs to a controller is never:

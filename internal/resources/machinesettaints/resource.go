@@ -57,7 +57,7 @@ func (r *machineSetTaints) ConfigValidators(context.Context) []resource.ConfigVa
 // ValidateConfig refuses reserved taints, and parameters of another strategy.
 func (r *machineSetTaints) ValidateConfig(ctx context.Context, req resource.ValidateConfigRequest, resp *resource.ValidateConfigResponse) {
 	var config model
-	resp.Diagnostics.Append(req.Config.Get(ctx, &config)...)
+	resp.Diagnostics.Append(tfschema.Decode(ctx, req.Config.Raw, req.Config.Schema, &config)...)
 	if resp.Diagnostics.HasError() {
 		return
 	}

@@ -18,7 +18,7 @@ import (
 // Values that are not known yet are looked at again at plan and at apply.
 func (r *nodeTaints) ValidateConfig(ctx context.Context, req resource.ValidateConfigRequest, resp *resource.ValidateConfigResponse) {
 	var config model
-	resp.Diagnostics.Append(req.Config.Get(ctx, &config)...)
+	resp.Diagnostics.Append(tfschema.Decode(ctx, req.Config.Raw, req.Config.Schema, &config)...)
 	if resp.Diagnostics.HasError() {
 		return
 	}

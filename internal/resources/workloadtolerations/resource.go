@@ -45,7 +45,7 @@ func NewResource() resource.Resource {
 // ValidateConfig checks what can be told without a cluster.
 func (r *workloadTolerations) ValidateConfig(ctx context.Context, req resource.ValidateConfigRequest, resp *resource.ValidateConfigResponse) {
 	var config model
-	resp.Diagnostics.Append(req.Config.Get(ctx, &config)...)
+	resp.Diagnostics.Append(tfschema.Decode(ctx, req.Config.Raw, req.Config.Schema, &config)...)
 	if resp.Diagnostics.HasError() {
 		return
 	}

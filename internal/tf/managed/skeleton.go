@@ -43,7 +43,7 @@ func (r *Skeleton[M, W, S, ID]) IdentitySchema(_ context.Context, _ resource.Ide
 func (r *Skeleton[M, W, S, ID]) Create(ctx context.Context, req resource.CreateRequest, resp *resource.CreateResponse) {
 	defer func() { r.Data.Distinguish(&resp.Diagnostics, req.Plan.Raw) }()
 	var plan M
-	resp.Diagnostics.Append(req.Plan.Get(ctx, &plan)...)
+	resp.Diagnostics.Append(tfschema.Decode(ctx, req.Plan.Raw, req.Plan.Schema, &plan)...)
 	ctx, cancel := limit(ctx, "create", plan, &resp.Diagnostics)
 	defer cancel()
 	if resp.Diagnostics.HasError() {
@@ -72,8 +72,8 @@ func (r *Skeleton[M, W, S, ID]) Create(ctx context.Context, req resource.CreateR
 func (r *Skeleton[M, W, S, ID]) Update(ctx context.Context, req resource.UpdateRequest, resp *resource.UpdateResponse) {
 	defer func() { r.Data.Distinguish(&resp.Diagnostics, req.State.Raw) }()
 	var state, plan M
-	resp.Diagnostics.Append(req.State.Get(ctx, &state)...)
-	resp.Diagnostics.Append(req.Plan.Get(ctx, &plan)...)
+	resp.Diagnostics.Append(tfschema.Decode(ctx, req.State.Raw, req.State.Schema, &state)...)
+	resp.Diagnostics.Append(tfschema.Decode(ctx, req.Plan.Raw, req.Plan.Schema, &plan)...)
 	ctx, cancel := limit(ctx, "update", plan, &resp.Diagnostics)
 	defer cancel()
 	own, ok := r.owned(ctx, req.Private, session.IDOf(req.State.Raw), state, &resp.Diagnostics)
@@ -91,7 +91,7 @@ func (r *Skeleton[M, W, S, ID]) Update(ctx context.Context, req resource.UpdateR
 func (r *Skeleton[M, W, S, ID]) Delete(ctx context.Context, req resource.DeleteRequest, resp *resource.DeleteResponse) {
 	defer func() { r.Data.Distinguish(&resp.Diagnostics, req.State.Raw) }()
 	var state M
-	resp.Diagnostics.Append(req.State.Get(ctx, &state)...)
+	resp.Diagnostics.Append(tfschema.Decode(ctx, req.State.Raw, req.State.Schema, &state)...)
 	ctx, cancel := limit(ctx, "delete", state, &resp.Diagnostics)
 	defer cancel()
 	own, ok := r.owned(ctx, req.Private, session.IDOf(req.State.Raw), state, &resp.Diagnostics)
@@ -117,7 +117,7 @@ func (r *Skeleton[M, W, S, ID]) Read(ctx context.Context, req resource.ReadReque
 	defer func() { r.Data.Distinguish(&resp.Diagnostics, req.State.Raw) }()
 	diags := &resp.Diagnostics
 	var state M
-	diags.Append(req.State.Get(ctx, &state)...)
+	diags.Append(tfschema.Decode(ctx, req.State.Raw, req.State.Schema, &state)...)
 	own := LoadOwnership[ID](ctx, req.Private, session.IDOf(req.State.Raw), diags)
 	if diags.HasError() {
 		return
@@ -177,7 +177,7 @@ func (r *Skeleton[M, W, S, ID]) ModifyPlan(ctx context.Context, req resource.Mod
 	var state *M
 	if !req.State.Raw.IsNull() {
 		state = new(M)
-		diags.Append(req.State.Get(ctx, state)...)
+		diags.Append(tfschema.Decode(ctx, req.State.Raw, req.State.Schema, state)...)
 		r.Data.NoteDestroy(ctx, req.Plan, r.Name, (*state).NewID, diags)
 		var err error
 		if c.Own, err = r.recovered(ctx, c.Own, *state, diags); err != nil {
@@ -191,7 +191,7 @@ func (r *Skeleton[M, W, S, ID]) ModifyPlan(ctx context.Context, req resource.Mod
 	case req.Plan.Raw.IsNull():
 		r.planDestroy(ctx, c, *state, diags)
 	default:
-		if diags.Append(req.Plan.Get(ctx, &c.Model)...); !diags.HasError() {
+		if diags.Append(tfschema.Decode(ctx, req.Plan.Raw, req.Plan.Schema, &c.Model)...); !diags.HasError() {
 			r.plan(ctx, c, state, req.State, resp)
 		}
 	}
@@ -220,7 +220,7 @@ func (r *Skeleton[M, W, S, ID]) plan(ctx context.Context, c Operation[M, W, ID],
 	if c.Want = desired; state == nil && known {
 		c.Want = desired.TakingOver()
 	}
-	diags.Append(resp.Plan.Set(ctx, c.Model)...)
+	diags.Append(tfschema.Encode(ctx, c.Model, resp.Plan.Schema, &resp.Plan.Raw)...)
 	if !known || diags.HasError() || resp.Plan.Raw.Equal(before.Raw) {
 		r.Type.Claim(ctx, c, known, diags)
 		return
@@ -301,8 +301,8 @@ func (r *Skeleton[M, W, S, ID]) owned(ctx context.Context, private session.Priva
 // Save writes state, identity and private state.
 func Save[M Model[M, W, ID], W any, ID comparable](ctx context.Context, m M, own Ownership[ID], state *tfsdk.State, identity *tfsdk.ResourceIdentity, private session.PrivateWriter, diags *diag.Diagnostics) {
 	own.Save(ctx, private, diags)
-	diags.Append(state.Set(ctx, m)...)
+	diags.Append(tfschema.Encode(ctx, m, state.Schema, &state.Raw)...)
 	if identity != nil {
-		diags.Append(identity.Set(ctx, m.Identity(ctx, diags))...)
+		diags.Append(tfschema.Encode(ctx, m.Identity(ctx, diags), identity.Schema, &identity.Raw)...)
 	}
 }
