@@ -5,6 +5,7 @@ package tfschema
 
 import (
 	"context"
+	"fmt"
 	"reflect"
 	"sync"
 
@@ -71,19 +72,23 @@ func Encode(ctx context.Context, model any, schema Typed, into *tftypes.Value) (
 	from := reflect.ValueOf(model)
 	l, values := layoutOf(ctx, from.Type(), schema), make(map[string]tftypes.Value, from.NumField())
 	for i, f := range l.fields {
-		value, err := from.Field(i).Interface().(attr.Value).ToTerraformValue(ctx)
+		value, err := terraformValue(ctx, from.Field(i).Interface().(attr.Value), f.of)
 		if err != nil {
 			diags.AddError("Unable to write "+f.name, bug(err))
 			return diags
 		}
 		values[f.name] = value
 	}
-	if err := tftypes.ValidateValue(l.object, values); err != nil {
-		diags.AddError("Unable to write a value", bug(err))
-		return diags
-	}
 	*into = tftypes.NewValue(l.object, values)
 	return nil
+}
+
+// terraformValue refuses a value of another type, such as a set that was never set: making a value of it would panic.
+func terraformValue(ctx context.Context, value attr.Value, of attr.Type) (tftypes.Value, error) {
+	if !value.Type(ctx).Equal(of) {
+		return tftypes.Value{}, fmt.Errorf("%T is of type %s, and %s is expected", value, value.Type(ctx), of)
+	}
+	return value.ToTerraformValue(ctx)
 }
 
 func bug(err error) string {
