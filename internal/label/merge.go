@@ -136,14 +136,9 @@ func (c Claim) Owns(record Record) bool {
 // owns reports whether a mark is owned. One of a label that is reserved is never: no resource writes it,
 // so another writer has forged the mark.
 func (c Claim) owns(mark Mark) bool {
-	if mark.Generation == "" || !Ownable(mark.Key) {
-		return false
-	}
-	_, wanted := c.Labels[mark.Key]
-	if mark.Generation == c.Generation {
-		return wanted || c.Seal.Proves(mark.Sealed())
-	}
-	return c.TakeOver && mark.Owner == c.Owner && wanted && !c.Release
+	_, named := c.Labels[mark.Key]
+	owner := record.Owner{ID: c.Owner, Generation: c.Generation, TakeOver: c.TakeOver && !c.Release, Proves: c.Seal.Proves, Saw: c.Seal.Saw}
+	return Ownable(mark.Key) && owner.Owns(record.Written{Owner: mark.Owner, Generation: mark.Generation}, named, nil, mark.Sealed)
 }
 
 // put makes a label be in the set.

@@ -153,21 +153,8 @@ func (c Claim) OwnsOnNode(name string, uid types.UID, record Record) bool {
 // owns reports whether a mark is owned. One of a taint that belongs to a controller is never:
 // no resource writes it, so another writer has forged the mark.
 func (c Claim) owns(mark Mark) bool {
-	if !c.generates(mark) || !Ownable(mark.ID()) {
-		return false
-	}
-	if c.wants(mark.ID()) && (mark.Generation == c.Generation || c.TakeOver && mark.Owner == c.Owner) {
-		return true
-	}
-	if mark.Generation == c.Generation && c.Seal.Proves(mark.Sealed()) {
-		return true
-	}
-	return c.imported(mark) && (c.wants(mark.ID()) || c.Seal.Saw(mark.Sealed()))
-}
-
-// generates reports whether a mark has a generation whose marks the claim may own.
-func (c Claim) generates(mark Mark) bool {
-	return mark.Generation != "" && (mark.Generation == c.Generation || c.TakeOver && mark.Owner == c.Owner || c.imported(mark))
+	owner := record.Owner{ID: c.Owner, Generation: c.Generation, TakeOver: c.TakeOver, Proves: c.Seal.Proves, Saw: c.Seal.Saw}
+	return Ownable(mark.ID()) && owner.Owns(record.Written{Owner: mark.Owner, Generation: mark.Generation}, c.wants(mark.ID()), c.Imported[mark.ID()], mark.Sealed)
 }
 
 // imported reports whether a mark has a generation with which its entry was imported.

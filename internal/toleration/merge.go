@@ -141,16 +141,8 @@ func (c Claim) unmarked(id ID) bool {
 
 // owns reports whether the claim owns the entry of a mark.
 func (c Claim) owns(mark Mark) bool {
-	if mark.Path != c.Path || mark.Generation == "" {
-		return false
-	}
-	if c.names(mark.ID()) && mark.Generation == c.Generation || c.TakeOver && mark.Owner == c.Owner && c.wants(mark.ID()) {
-		return true
-	}
-	if mark.Generation == c.Generation && c.proves(mark) {
-		return true
-	}
-	return slices.Contains(c.Imported[mark.ID()], mark.Generation) && (c.names(mark.ID()) || c.Seal.Saw(mark.Sealed()))
+	owner := record.Owner{ID: c.Owner, Generation: c.Generation, TakeOver: c.TakeOver && !c.Release, Proves: func(record.Sealed) bool { return c.proves(mark) }, Saw: c.Seal.Saw}
+	return mark.Path == c.Path && owner.Owns(record.Written{Owner: mark.Owner, Generation: mark.Generation}, c.names(mark.ID()), c.Imported[mark.ID()], mark.Sealed)
 }
 
 func (c Claim) wants(id ID) bool {

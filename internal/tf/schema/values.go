@@ -16,6 +16,7 @@ import (
 
 // Typed is a schema, as far as it is needed to read and write values of it.
 type Typed interface {
+	// Type is the type of a value of the schema.
 	Type() attr.Type
 }
 
@@ -33,18 +34,23 @@ type field struct {
 // layouts has the layout of each type of a struct. Structs and schemas belong together.
 var layouts sync.Map
 
-func layoutOf(ctx context.Context, model reflect.Type, schema Typed) layout {
-	if known, is := layouts.Load(model); is {
-		return known.(layout)
+func layoutOf(ctx context.Context, model reflect.Type, schema Typed) (layout, error) {
+	known, _ := layouts.Load(model)
+	if out, is := known.(layout); is {
+		return out, nil
 	}
-	all := schema.Type().(attr.TypeWithAttributeTypes)
-	out := layout{object: all.TerraformType(ctx).(tftypes.Object)}
+	all, is := schema.Type().(attr.TypeWithAttributeTypes)
+	object, too := schema.Type().TerraformType(ctx).(tftypes.Object)
+	if !is || !too {
+		return layout{}, fmt.Errorf("%s is a value of %s, which has no attributes", model, schema.Type())
+	}
+	out := layout{object: object}
 	for f := range model.Fields() {
 		name := f.Tag.Get("tfsdk")
 		out.fields = append(out.fields, field{name: name, of: all.AttributeTypes()[name]})
 	}
 	layouts.Store(model, out)
-	return out
+	return out, nil
 }
 
 // Decode reads a value of a schema into a struct, all fields of which are attr.Values with a tfsdk tag. It does what
@@ -52,11 +58,15 @@ func layoutOf(ctx context.Context, model reflect.Type, schema Typed) layout {
 // each of many nodes, that and Set are a tenth of the CPU of a provider.
 func Decode[M any](ctx context.Context, raw tftypes.Value, schema Typed, into *M) (diags diag.Diagnostics) {
 	target, values := reflect.ValueOf(into).Elem(), map[string]tftypes.Value{}
-	if err := raw.As(&values); err != nil {
+	l, err := layoutOf(ctx, target.Type(), schema)
+	if err == nil {
+		err = raw.As(&values)
+	}
+	if err != nil {
 		diags.AddError("Unable to read a value", bug(err))
 		return diags
 	}
-	for i, f := range layoutOf(ctx, target.Type(), schema).fields {
+	for i, f := range l.fields {
 		value, err := f.of.ValueFromTerraform(ctx, values[f.name])
 		if err != nil {
 			diags.AddError("Unable to read "+f.name, bug(err))
@@ -70,9 +80,14 @@ func Decode[M any](ctx context.Context, raw tftypes.Value, schema Typed, into *M
 // Encode makes a value of a schema of a struct that Decode reads, as the framework's Set does.
 func Encode(ctx context.Context, model any, schema Typed, into *tftypes.Value) (diags diag.Diagnostics) {
 	from := reflect.ValueOf(model)
-	l, values := layoutOf(ctx, from.Type(), schema), make(map[string]tftypes.Value, from.NumField())
+	l, err := layoutOf(ctx, from.Type(), schema)
+	if err != nil {
+		diags.AddError("Unable to write a value", bug(err))
+		return diags
+	}
+	values := make(map[string]tftypes.Value, from.NumField())
 	for i, f := range l.fields {
-		value, err := terraformValue(ctx, from.Field(i).Interface().(attr.Value), f.of)
+		value, err := terraformValue(ctx, from.Field(i).Interface(), f.of)
 		if err != nil {
 			diags.AddError("Unable to write "+f.name, bug(err))
 			return diags
@@ -84,9 +99,10 @@ func Encode(ctx context.Context, model any, schema Typed, into *tftypes.Value) (
 }
 
 // terraformValue refuses a value of another type, such as a set that was never set: making a value of it would panic.
-func terraformValue(ctx context.Context, value attr.Value, of attr.Type) (tftypes.Value, error) {
-	if !value.Type(ctx).Equal(of) {
-		return tftypes.Value{}, fmt.Errorf("%T is of type %s, and %s is expected", value, value.Type(ctx), of)
+func terraformValue(ctx context.Context, of any, as attr.Type) (tftypes.Value, error) {
+	value, is := of.(attr.Value)
+	if !is || !value.Type(ctx).Equal(as) {
+		return tftypes.Value{}, fmt.Errorf("%T is not of type %s", of, as)
 	}
 	return value.ToTerraformValue(ctx)
 }
