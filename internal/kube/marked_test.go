@@ -72,7 +72,7 @@ func TestMarkedAnywhere_listsNothingTwiceThatASnapshotLists(t *testing.T) {
 	marks := func(t *testing.T, c *Cluster) {
 		t.Helper()
 		got, err := c.MarkedAnywhere(t.Context())
-		if err != nil || len(got) != 1 || got[0].Name != "rs-9" || !got[0].Record.Retiring() {
+		if err != nil || len(got) != 1 || got[0].Name != "rs-9" || !toleration.Retiring(got[0].Record) {
 			t.Fatalf("%v are marked: %v", got, err)
 		}
 	}

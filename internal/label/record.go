@@ -32,27 +32,17 @@ func (m Mark) Sealed() record.Sealed {
 	return record.Sealed{Proof: m.Proof, Parts: []string{"label", m.Key}}
 }
 
+// ID returns the key of the marked label.
+func (m Mark) ID() string { return m.Key }
+
+// Compare orders the marks of a record.
+func (m Mark) Compare(other Mark) int { return cmp.Compare(m.Key, other.Key) }
+
 // Record is the marks of one object, at most one per key.
-type Record []Mark
+type Record = record.Marks[Mark, string]
 
 // ParseRecord reads the annotation's value; an empty one is an empty record. An
 // unreadable record is an error: to write over it would lose its owners.
 func ParseRecord(s string) (Record, error) {
 	return record.Parse[Mark](OwnedAnnotation, s)
-}
-
-// String writes the annotation's value, sorted so that equal records are equal
-// strings. An empty record is an empty string, which means: no annotation.
-func (r Record) String() string {
-	return record.Format(r, func(a, b Mark) int { return cmp.Compare(a.Key, b.Key) })
-}
-
-// Of returns the mark of a key.
-func (r Record) Of(key string) (Mark, bool) {
-	for _, m := range r {
-		if m.Key == key {
-			return m, true
-		}
-	}
-	return Mark{}, false
 }

@@ -52,7 +52,7 @@ func FindInLists(l admission.Lists, prefix, id string) FoundInLists {
 		return f
 	}
 	for _, list := range []string{admission.DefaultList, admission.AllowedList} {
-		for _, t := range l.Record.Unmarked(l.Of(list), list) {
+		for _, t := range toleration.Unmarked(l.Record, l.Of(list), list) {
 			f.take(list, t, "", toleration.IDOf(t).Unmarked(list))
 		}
 	}

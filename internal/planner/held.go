@@ -145,7 +145,7 @@ func (t Tolerations) still() []record.Sealed {
 	for _, mark := range t.Workload.LabelRecord {
 		still = append(still, mark.Sealed())
 	}
-	for _, one := range t.Workload.Record.Unmarked(t.Workload.Tolerations, t.Claim.Path) {
+	for _, one := range toleration.Unmarked(t.Workload.Record, t.Workload.Tolerations, t.Claim.Path) {
 		still = append(still, toleration.IDOf(one).Unmarked(t.Claim.Path))
 	}
 	return still

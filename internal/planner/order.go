@@ -134,7 +134,7 @@ func (t Tolerations) Merge(s *snapshot.Snapshot, comparison eviction.Comparison)
 func (t Tolerations) merge(list []corev1.Toleration, record toleration.Record, s *snapshot.Snapshot, after map[string][]corev1.Taint, comparison eviction.Comparison) toleration.Merged {
 	var live []corev1.Taint
 	releases, abandons := t.Claim.Release && len(t.Claim.Imported) > 0, t.abandons()
-	if !t.RemoveImmediately && !abandons && (record.Retiring() || releases || t.claim().Owns(record)) {
+	if !t.RemoveImmediately && !abandons && (toleration.Retiring(record) || releases || t.claim().Owns(record)) {
 		live = LiveTaints(s, t.Workload, after)
 	}
 	// An entry with Lt or Gt may be the one that pods need, where the gate is

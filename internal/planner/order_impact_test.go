@@ -218,7 +218,7 @@ func TestTolerations_mergeAsTheNodesAreNow(t *testing.T) {
 	snapshot := aSnapshot([]*snapshot.Node{aNode(t, "a", "gpu", "x=1:NoExecute")}, aPod(t, web, "a1", "a"))
 	release := tolerate(t, web)
 	release.Claim.Release = true
-	if merged := release.Merge(snapshot, eviction.ComparisonOff); !merged.Record.Retiring() || merged.Template {
+	if merged := release.Merge(snapshot, eviction.ComparisonOff); !toleration.Retiring(merged.Record) || merged.Template {
 		t.Errorf("what a pod lives by does not retire: %s", merged.Record)
 	}
 	release.RemoveImmediately = true
@@ -237,7 +237,7 @@ func TestTolerations_takeTheGateForOnWhereItIsNotKnown(t *testing.T) {
 		web.Tolerations[0].Operator, web.Tolerations[0].Value = "Lt", "5"
 		web.Record = toleration.Record{{Key: "x", Operator: "Lt", Value: "5", Effect: "NoExecute", Owner: "me", Generation: "g2"}}
 		snapshot := aSnapshot([]*snapshot.Node{aNode(t, "a", "gpu", "x=3:NoExecute")}, aPod(t, web, "a1", "a"))
-		if got := release.Merge(snapshot, comparison).Record.Retiring(); got != kept {
+		if got := toleration.Retiring(release.Merge(snapshot, comparison).Record); got != kept {
 			t.Errorf("comparison %d: kept %t, want %t", comparison, got, kept)
 		}
 	}

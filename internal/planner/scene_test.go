@@ -292,7 +292,7 @@ func (s *scene) change(p phase) Change {
 			linked := toleration.Claim{Tolerations: claim.Tolerations}
 			out.Workloads = append(out.Workloads, Tolerations{Workload: s.observe(w), Claim: linked, Linked: true})
 		}
-		if p.nodes && w.Record.Retiring() && (!p.workloads || !claimed) {
+		if p.nodes && toleration.Retiring(w.Record) && (!p.workloads || !claimed) {
 			out.Workloads = append(out.Workloads, Retained(s.observe(w), s.retained()))
 		}
 	}

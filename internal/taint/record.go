@@ -63,31 +63,18 @@ func (m Mark) ID() ID {
 	return ID{Key: m.Key, Effect: m.Effect}
 }
 
+// Compare orders the marks of a record.
+func (m Mark) Compare(other Mark) int {
+	return cmp.Or(m.ID().Compare(other.ID()), cmp.Compare(m.Owner, other.Owner))
+}
+
 // Record is the marks of one object, at most one per identity.
-type Record []Mark
+type Record = record.Marks[Mark, ID]
 
 // ParseRecord reads the annotation's value; an empty one is an empty record.
 // An unreadable record is an error: to write over it would lose its owners.
 func ParseRecord(s string) (Record, error) {
 	return record.Parse[Mark](OwnedAnnotation, s)
-}
-
-// String writes the annotation's value, sorted so that equal records are equal
-// strings. An empty record is an empty string, which means: no annotation.
-func (r Record) String() string {
-	return record.Format(r, func(a, b Mark) int {
-		return cmp.Or(a.ID().Compare(b.ID()), cmp.Compare(a.Owner, b.Owner))
-	})
-}
-
-// Of returns the mark of an identity.
-func (r Record) Of(id ID) (Mark, bool) {
-	for _, m := range r {
-		if m.ID() == id {
-			return m, true
-		}
-	}
-	return Mark{}, false
 }
 
 func seconds(s int64) string {

@@ -70,15 +70,15 @@ func (id ID) Unmarked(path string) record.Sealed {
 // HoldUnmarked adds the entries to what is held that were imported without a mark and have none yet:
 // it is written with the next change.
 func (c Claim) HoldUnmarked(list []corev1.Toleration, r Record, held record.Held) {
-	for _, one := range r.Unmarked(list, c.Path) {
+	for _, one := range Unmarked(r, list, c.Path) {
 		if id := IDOf(one); c.wants(id) && c.unmarked(id) {
 			held.Note(c.Seal, id.Unmarked(c.Path))
 		}
 	}
 }
 
-// Unmarked returns the entries of the list at a path that no mark is about.
-func (r Record) Unmarked(list []corev1.Toleration, path string) []corev1.Toleration {
+// Unmarked returns the entries of the list at a path that no mark of a record is about.
+func Unmarked(r Record, list []corev1.Toleration, path string) []corev1.Toleration {
 	return slices.DeleteFunc(slices.Clone(list), func(t corev1.Toleration) bool {
 		return slices.ContainsFunc(r, func(m Mark) bool { return m.Path == path && m.ID() == IDOf(t) })
 	})

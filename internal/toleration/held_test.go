@@ -20,7 +20,7 @@ func TestClaim_Holds(t *testing.T) {
 	claim := both
 	claim.Tolerations = both.Tolerations[1:]
 	got := Merge(first.Tolerations, first.Record, claim, []corev1.Taint{{Key: "a", Value: "1", Effect: corev1.TaintEffectNoExecute}}, true)
-	if len(got.Record) != 2 || !got.Record.Retiring() {
+	if len(got.Record) != 2 || !Retiring(got.Record) {
 		t.Fatalf("the record is %s", got.Record)
 	}
 	for name, tt := range map[string]struct {
@@ -67,7 +67,7 @@ func TestMerge_marksOfEarlierApplies(t *testing.T) {
 	}
 	next.Tolerations = nil
 	retired := Merge(written.Tolerations, written.Record, next, live, true)
-	if !retired.Record.Retiring() {
+	if !Retiring(retired.Record) {
 		t.Fatalf("what is held and needed becomes %s", retired.Record)
 	}
 	after := next

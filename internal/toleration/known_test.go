@@ -23,7 +23,7 @@ func TestMerge_whichResourceRemovesRetiringEntries(t *testing.T) {
 	wanted := Merge(list[1:], nil, owner, nil, true)
 	owner.Tolerations = nil
 	retired := Merge(wanted.Tolerations, wanted.Record, owner, live, true)
-	if !retired.Record.Retiring() || wanted.Record.Retiring() {
+	if !Retiring(retired.Record) || Retiring(wanted.Record) {
 		t.Fatalf("the record is %v, and was %v", retired.Record, wanted.Record)
 	}
 	known := []record.Seal{{Nonce: "another"}, {Nonce: "secret"}}

@@ -206,7 +206,8 @@ func checkLive(t interface{ Fatalf(string, ...any) }, list []corev1.Toleration, 
 			t.Fatalf("%s retires, and no live taint needs it: %v", taint.FormatToleration(m.Toleration()), write(got.Tolerations))
 		}
 	}
-	if len(live) == 0 && slices.DeleteFunc(slices.Clone(got.Record), func(m Mark) bool { return m.Path != claim.Path || !claim.owns(m) && !claim.retained(m) }).Retiring() {
+	others := func(m Mark) bool { return m.Path != claim.Path || !claim.owns(m) && !claim.retained(m) }
+	if len(live) == 0 && Retiring(slices.DeleteFunc(slices.Clone(got.Record), others)) {
 		t.Fatalf("nothing lives and something retires: %v", writeMarks(got.Record))
 	}
 }

@@ -61,8 +61,13 @@ func (m Mark) ID() ID {
 	return IDOf(m.Toleration())
 }
 
+// Compare orders the marks of a record.
+func (m Mark) Compare(other Mark) int {
+	return cmp.Or(cmp.Compare(m.Path, other.Path), m.ID().Compare(other.ID()), cmp.Compare(m.Owner, other.Owner))
+}
+
 // Record is the marks of one object.
-type Record []Mark
+type Record = record.Marks[Mark, ID]
 
 // ParseRecord reads the annotation's value; an empty one is an empty record.
 // An unreadable record is an error: to write over it would lose its owners.
@@ -70,15 +75,7 @@ func ParseRecord(s string) (Record, error) {
 	return record.Parse[Mark](OwnedAnnotation, s)
 }
 
-// String writes the annotation's value, sorted so that equal records are equal
-// strings. An empty record is an empty string, which means: no annotation.
-func (r Record) String() string {
-	return record.Format(r, func(a, b Mark) int {
-		return cmp.Or(cmp.Compare(a.Path, b.Path), a.ID().Compare(b.ID()), cmp.Compare(a.Owner, b.Owner))
-	})
-}
-
-// Retiring reports whether the record has an entry that is to be removed later.
-func (r Record) Retiring() bool {
+// Retiring reports whether a record has an entry that is to be removed later.
+func Retiring(r Record) bool {
 	return slices.ContainsFunc(r, func(m Mark) bool { return m.Retiring })
 }

@@ -73,7 +73,7 @@ func TestRecord_isWrittenSortedAndReadBack(t *testing.T) {
 
 func TestRecord_retiring(t *testing.T) {
 	t.Parallel()
-	if marks(t, "a Exists of me/g2").Retiring() || !marks(t, "a Exists of me/g2", "b Exists of me/g2 retiring").Retiring() || (Record{}).Retiring() {
+	if Retiring(marks(t, "a Exists of me/g2")) || !Retiring(marks(t, "a Exists of me/g2", "b Exists of me/g2 retiring")) || Retiring(nil) {
 		t.Error("a record retires where one of its marks does")
 	}
 }

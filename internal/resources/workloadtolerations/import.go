@@ -187,7 +187,7 @@ func (r *workloadTolerations) inspect(t target, workloads []*workload.Workload, 
 		return f
 	}
 	for _, w := range workloads {
-		for _, one := range w.Record.Unmarked(w.Tolerations, t.claimPath) {
+		for _, one := range toleration.Unmarked(w.Record, w.Tolerations, t.claimPath) {
 			f.take(one, "")
 			f.unmarked[w.Grouped()] = append(f.unmarked[w.Grouped()], toleration.IDOf(one))
 		}

@@ -126,7 +126,7 @@ func (p *pool) want(taints, tolerations string) {
 		}
 		_, annotations := p.c.Template(p.t, p.namespace, kind, strings.ToLower(kind))
 		record, err := toleration.ParseRecord(annotations[toleration.OwnedAnnotation])
-		if err != nil || len(record) != len(acctest.Parse(p.t, tolerations)) || record.Retiring() {
+		if err != nil || len(record) != len(acctest.Parse(p.t, tolerations)) || toleration.Retiring(record) {
 			p.t.Errorf("%s has the record %v (%v)", kind, record, err)
 		}
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/eviction"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/planner"
 	"github.com/kubetaint/terraform-provider-kubetaint/internal/rollout"
+	tolerations "github.com/kubetaint/terraform-provider-kubetaint/internal/toleration"
 )
 
 // witness sees the resources of one run, one after the other.
@@ -76,7 +77,7 @@ func see(s planner.Step, followed bool) seenStep {
 	out := seenStep{kind: s.Kind, words: s.String(), retained: s.Retained, rollsOut: s.Switch != nil, followed: followed}
 	if s.Workload != nil {
 		out.object = s.Workload.Words()
-		out.restarts, out.keeps = s.Kind != planner.Wait && len(s.Pods) > 0, s.Merged.Record.Retiring()
+		out.restarts, out.keeps = s.Kind != planner.Wait && len(s.Pods) > 0, tolerations.Retiring(s.Merged.Record)
 	}
 	if s.Report == nil {
 		return out

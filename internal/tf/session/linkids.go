@@ -94,6 +94,6 @@ func (d *Data) recorded(ctx context.Context, id string, taints []corev1.Taint) b
 	if err != nil {
 		return !kube.Gone(err)
 	}
-	foreign := w.Record.Unmarked(w.Tolerations, w.ClaimPath())
+	foreign := toleration.Unmarked(w.Record, w.Tolerations, w.ClaimPath())
 	return len(taints) > 0 && !slices.ContainsFunc(taints, func(t corev1.Taint) bool { return taint.FirstMatch(foreign, t, true) < 0 })
 }
